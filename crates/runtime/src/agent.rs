@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
+    pub(crate) snapshot_after: u64,
     #[cfg(feature = "resolve-queue")]
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
     #[cfg(feature = "resolve-queue")]
@@ -70,6 +71,9 @@ impl Default for Limits {
         Limits { turns: 50, tokens: 1_000_000, time: Duration::from_secs(3600) }
     }
 }
+
+/// A snapshot is kept once so many records came that none knows: what is read in some five milliseconds.
+const SNAPSHOT_AFTER: u64 = 1024;
 
 /// Puts an agent together.
 pub struct AgentBuilder {
@@ -170,6 +174,7 @@ impl AgentBuilder {
             retries: Retries::default(),
             observer: None,
             clock: Arc::new(now),
+            snapshot_after: SNAPSHOT_AFTER,
             #[cfg(feature = "resolve-queue")]
             decider: None,
             #[cfg(feature = "resolve-queue")]
@@ -432,6 +437,17 @@ impl AgentBuilder {
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         self.settings.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets after how many records that no snapshot knows a session that is opened keeps one, if its trunk is short; 1,024
+    /// by default, [`u64::MAX`] for never, and 0 for each time, whatever it saves.
+    ///
+    /// A snapshot lets the next opening pass over what stands on branches that were left; see
+    /// [`Session::is_whole`]. It is a cache: the store may lose it at any time. It is used where the agent's build has all layers.
+    #[must_use]
+    pub fn snapshot_after(mut self, records: u64) -> Self {
+        self.settings.snapshot_after = records;
         self
     }
 

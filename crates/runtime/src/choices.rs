@@ -28,8 +28,8 @@ use crate::state::State;
 use crate::turn::Setup;
 use crate::{CallPlace, Event, RuntimeError, Session, ToolContext, ToolOutput, journal, prompt};
 
-const CHOICES: &str = "choices";
-const RESOLVING: &str = "resolving";
+pub(crate) const CHOICES: &str = "choices";
+pub(crate) const RESOLVING: &str = "resolving";
 
 /// What resolutions go to while no proposal waits for the model: the executor of a
 /// [`StandingHandler`], such as the approval of a plan.

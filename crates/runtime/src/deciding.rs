@@ -60,6 +60,7 @@ impl Session {
         self.catch_up().await?;
         let waits = self.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
         let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
+        self.load_proposals(&ids).await?;
         let (records, decided) = self.decided(&ids, said, None).await?;
         self.commit(records, None).await?;
         Ok(decided)
@@ -123,6 +124,14 @@ impl Session {
         self.commit(events.iter().map(rules::note).collect(), None).await
     }
 
+    /// Reads everything if one of these is not in memory: it may have been settled long ago.
+    async fn load_proposals(&mut self, ids: &[ProposalId]) -> Result<(), RuntimeError> {
+        match ids.iter().all(|id| self.state.resolve.queue.get(*id).is_some()) {
+            true => Ok(()),
+            false => self.load_whole().await,
+        }
+    }
+
     pub(crate) async fn take_verdict(
         &mut self,
         id: ProposalId,
@@ -130,6 +139,7 @@ impl Session {
         seen: Option<u32>,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
+        self.load_proposals(&[id]).await?;
         let (mut records, decided) = self.decided(&[id], said, seen).await?;
         for (_, result) in decided {
             result?;

@@ -49,6 +49,8 @@ impl Session {
         if self.look_at_inbox().await.is_ok() && stop.is_ok() {
             let _ = self.take_old_cancels().await;
         }
+        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+        self.keep_snapshot().await;
         stop
     }
 
@@ -180,6 +182,7 @@ impl Session {
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
         let held = self.hold().await?;
+        self.load_last_reply().await?;
         self.note_break().await?;
         self.note_asked().await?;
         let provider = self.settings().provider.clone();

@@ -54,6 +54,7 @@ impl Session {
     /// [`RuntimeError::Refused`] if there is no such call; [`RuntimeError::Store`].
     pub async fn late_result(&mut self, call: &CallPlace, result: ToolResult) -> Result<Late, RuntimeError> {
         self.catch_up().await?;
+        self.load_words_of(call.node).await?;
         call_at(&self.state.tree, call)?;
         if !self.takes_late(call) {
             let body = journal::json(&LateBody { call: call.clone(), result });
@@ -95,6 +96,7 @@ impl Session {
         result: ToolResult,
         letter: Option<InboxId>,
     ) -> Result<Late, RuntimeError> {
+        self.load_words_of(call.node).await?;
         let at = self.settings().now();
         let tree = &self.state.tree;
         let asked = call_at(tree, call)?;

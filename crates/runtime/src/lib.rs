@@ -43,6 +43,8 @@ pub mod letters;
 #[cfg(feature = "decision-objects")]
 mod looking;
 mod moves;
+#[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+mod opening;
 #[cfg(feature = "decision-objects")]
 mod own_changes;
 mod pending;
@@ -64,6 +66,8 @@ mod reverts;
 #[cfg(feature = "decision-objects")]
 mod rolling_back;
 mod session;
+#[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+mod spine;
 #[cfg(feature = "resolve-queue")]
 mod staging;
 #[cfg_attr(not(feature = "revert"), path = "stalls_absent.rs")]
@@ -74,6 +78,8 @@ mod summaries;
 #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
 mod tenure;
 mod tool;
+#[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+mod trimming;
 mod turn;
 #[cfg(feature = "resolve-queue")]
 mod undoing;

@@ -124,6 +124,7 @@ impl Session {
         to: NodeId,
         letter: Option<InboxId>,
     ) -> Result<NodeId, RuntimeError> {
+        self.load_whole().await?;
         let tree = &self.state.tree;
         let (from, to) = (tree.head(), landing(tree, to)?);
         if from == to {
@@ -142,6 +143,7 @@ impl Session {
     ) -> Result<trunkline_revert::MergeRecord, RuntimeError> {
         use crate::layers::{resolve, revert};
 
+        self.load_whole().await?;
         let at = self.settings().now();
         let mut merge = trunkline_revert::merge(&self.state.tree, &self.state.revert.notes, tips)
             .map_err(|refusal| refused(refusal.to_string()))?;
@@ -261,6 +263,7 @@ impl Session {
         lesson: Option<&str>,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
+        self.load_whole().await?;
         let at = self.settings().now();
         let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
         let planned = planned.in_window(revert::window(&self.settings().setup));
@@ -273,10 +276,13 @@ impl Session {
         let records = self.moving(draft, notes, moving, &results, None, at).await?;
         self.commit(records, letter).await?;
         self.start_summaries();
+        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+        self.keep_snapshot().await;
         Ok(())
     }
 
     pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
+        self.load_whole().await?;
         let at = self.settings().now();
         let undo = self.state.tree.plan_undo(at).ok_or_else(|| RuntimeError::Refused {
             reason: "there is no move of the head to take back".to_owned(),
@@ -285,6 +291,7 @@ impl Session {
     }
 
     pub(crate) async fn redo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
+        self.load_whole().await?;
         let at = self.settings().now();
         let redo = self.state.tree.plan_redo(at).ok_or_else(|| RuntimeError::Refused {
             reason: "there is no move of the head to make again".to_owned(),
@@ -305,7 +312,10 @@ impl Session {
         let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
         let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at).await?;
-        self.commit(records, letter).await
+        self.commit(records, letter).await?;
+        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+        self.keep_snapshot().await;
+        Ok(())
     }
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that

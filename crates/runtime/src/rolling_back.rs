@@ -32,6 +32,7 @@ impl Session {
     /// Those of [`rollback`](Session::rollback) that come neither of files that were changed since nor of what has to end first.
     pub async fn preview_rollback(&mut self, of: DecisionId) -> Result<Comparison, RuntimeError> {
         self.catch_up().await?;
+        self.load_whole().await?;
         let (left, kept) = self.rollback_of(of).await?;
         self.compare(&left, &kept).await
     }
@@ -53,6 +54,7 @@ impl Session {
     pub async fn rollback(&mut self, of: DecisionId) -> Result<Decision, RuntimeError> {
         self.catch_up().await?;
         self.check_at_rest()?;
+        self.load_whole().await?;
         let (left, kept) = self.rollback_of(of).await?;
         let comparison = self.compare(&left, &kept).await?;
         if !comparison.conflicts.is_empty() {
@@ -134,6 +136,7 @@ impl Session {
     pub(crate) async fn do_rest_of_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         let Some(run) = &self.state.decision.run else { return Ok(None) };
         let Some(of) = run.restoring.as_ref().map(|restoring| restoring.of) else { return Ok(None) };
+        self.load_whole().await?;
         // What an import brought along was asked for elsewhere. Here is nobody who would take that letter in.
         #[cfg(not(feature = "resolve-queue"))]
         if self.store.inbox(self.lease.session()).await?.iter().any(|letter| letter.kind == letters::DISTRUST)

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId, Role, Timestamp};
+use trunkline_message_tree::{Message, MessageList, MessageTree, Node, NodeId, Role, Timestamp};
 use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError};
 
 use crate::agent::{Agent, Observer, Settings};
@@ -138,8 +138,11 @@ impl Session {
         let old = letters::newest(&store.inbox(id).await?);
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
-        let log = store.load(id).await?;
-        let mut state = State::replay(&log)?;
+        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+        let mut state =
+            crate::opening::state_of(store.as_ref(), &lease, agent.settings.snapshot_after).await?;
+        #[cfg(not(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects")))]
+        let mut state = State::replay(&store.load(id).await?)?;
         state.revert.watch(&agent.settings.setup.revert);
         #[cfg(not(feature = "resolve-queue"))]
         state.resolve.check_settled()?;
@@ -202,7 +205,8 @@ impl Session {
         self.observer = Some(Arc::new(move |_, event| observer(event)));
     }
 
-    /// Returns everything that was said, wherever it stands.
+    /// Returns everything that was said, wherever it stands; where the session [is not whole](Session::is_whole), without the
+    /// messages of branches that were left.
     pub fn tree(&self) -> &MessageTree {
         &self.state.tree
     }
@@ -212,6 +216,60 @@ impl Session {
         revert::rendered(&self.settings().setup.revert, &self.state.tree, &self.state.revert)
     }
 
+    /// Returns whether everything that was ever recorded is in memory.
+    ///
+    /// A long session is taken up without what it does not go on with: on branches that were left the nodes of
+    /// [`tree`](Session::tree) [are bare](trunkline_message_tree::Node::is_bare), and what is settled there is not among
+    /// decisions, proposals and resolutions. [`load_whole`](Session::load_whole) reads it.
+    pub fn is_whole(&self) -> bool {
+        self.state.whole
+    }
+
+    /// Reads everything that was ever recorded, if it is not in memory. Costs in proportion to the log.
+    ///
+    /// What needs it does so by itself: moves by a person, merges, rollbacks.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Store`] if the log cannot be read.
+    pub async fn load_whole(&mut self) -> Result<(), RuntimeError> {
+        if self.state.whole {
+            return Ok(());
+        }
+        let log = self.store.load(self.lease.session()).await?;
+        let mut state = State::replay(&log)?;
+        state.revert.watch(&self.settings().setup.revert);
+        state.beside = self.state.beside;
+        self.state = state;
+        // What it has read up to here it has read from the smaller tree.
+        self.rendering = Rendering::new(&self.settings().setup.revert);
+        Ok(())
+    }
+
+    /// Reads everything if the message of a node is left out.
+    pub(crate) async fn load_words_of(&mut self, node: NodeId) -> Result<(), RuntimeError> {
+        match self.state.tree.node(node).is_ok_and(Node::is_bare) {
+            true => self.load_whole().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Reads everything if the branch that was left last is what the provider's cache has.
+    pub(crate) async fn load_last_reply(&mut self) -> Result<(), RuntimeError> {
+        if self.state.whole {
+            return Ok(());
+        }
+        let nodes = self.state.tree.nodes().rev();
+        let mut replies =
+            nodes.filter(|(_, node)| node.message().role == Role::Assistant && !node.is_filed());
+        let newest = replies.next().map(|(id, _)| id);
+        drop(replies);
+        match newest {
+            Some(reply) => self.load_words_of(reply).await,
+            None => Ok(()),
+        }
+    }
+
     /// Returns the model's last words on the trunk; empty if it has said nothing.
     pub fn answer(&self) -> String {
         let mut replies =
@@ -219,7 +277,8 @@ impl Session {
         replies.next().map(Message::text).unwrap_or_default()
     }
 
-    /// Returns the staged actions and what became of them.
+    /// Returns the staged actions and what became of them; where the session [is not whole](Session::is_whole), without those
+    /// that were settled on branches that were left.
     #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
@@ -231,7 +290,8 @@ impl Session {
         &self.state.resolve.rules
     }
 
-    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    /// Returns what the model decided with its tool, by the place of the call, oldest first; where the session
+    /// [is not whole](Session::is_whole), on the trunk.
     #[cfg(feature = "resolve-queue")]
     pub fn resolutions(
         &self,
@@ -245,7 +305,8 @@ impl Session {
         &self.state.revert.notes
     }
 
-    /// Returns the verdicts of this session's runs.
+    /// Returns the verdicts of this session's runs; where the session [is not whole](Session::is_whole), only the latest and
+    /// those that came since.
     #[cfg(feature = "decision-objects")]
     pub fn decisions(&self) -> &trunkline_decision_objects::Decisions {
         &self.state.decision.decisions

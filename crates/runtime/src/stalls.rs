@@ -70,6 +70,7 @@ impl Session {
         id: ProposalId,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
+        self.load_whole().await?;
         let tree = &self.state.tree;
         let proposal = self.open_step(id)?;
         let refused = |reason| RuntimeError::Refused { reason };

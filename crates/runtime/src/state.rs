@@ -17,6 +17,10 @@ use crate::{CallPlace, RuntimeError, moves, wants};
 
 /// A session's state.
 pub(crate) struct State {
+    /// Whether everything was folded; otherwise what was left out has to be read before it is asked for.
+    pub(crate) whole: bool,
+    /// How many nodes stood beside the trunk when a snapshot was kept last.
+    pub(crate) beside: usize,
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
@@ -63,10 +67,21 @@ impl State {
     /// Folds a whole log.
     pub(crate) fn replay(log: &Log) -> Result<Self, RuntimeError> {
         let mut records = log.records.iter().map(|(_, record)| record);
-        let Some(Record::Entry(Entry::Node { id: NodeId::ROOT, at, message, .. })) = records.next() else {
+        let mut state = State::begin(records.next())?;
+        for record in records {
+            state.record(record)?;
+        }
+        Ok(state)
+    }
+
+    /// Begins with the first record of a log.
+    pub(crate) fn begin(first: Option<&Record>) -> Result<Self, RuntimeError> {
+        let Some(Record::Entry(Entry::Node { id: NodeId::ROOT, at, message, .. })) = first else {
             return Err(TreeError::NoRoot.into());
         };
-        let mut state = State {
+        Ok(State {
+            whole: true,
+            beside: 0,
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),
@@ -76,11 +91,27 @@ impl State {
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
             wants: wants::Part::default(),
+        })
+    }
+
+    /// Folds a node without its message, as of a branch that was left.
+    #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
+    pub(crate) fn record_bare(&mut self, bare: trunkline_message_tree::BareNode) -> Result<(), RuntimeError> {
+        let entry = Entry::Node {
+            id: bare.id,
+            parent: Some(bare.parent),
+            at: bare.at,
+            link: bare.link.clone(),
+            message: Message::new(bare.role, bare.author, Vec::new()),
         };
-        for record in records {
-            state.record(record)?;
-        }
-        Ok(state)
+        self.tree.record_bare(bare)?;
+        self.took_in(&entry);
+        Ok(())
+    }
+
+    fn took_in(&mut self, entry: &Entry) {
+        self.revert.entry(entry, self.tree.head());
+        self.tries.entry(entry);
     }
 
     /// Folds one record that the store has accepted.
@@ -88,8 +119,7 @@ impl State {
         match record {
             Record::Entry(entry) => {
                 self.tree.record(entry.clone())?;
-                self.revert.entry(entry, self.tree.head());
-                self.tries.entry(entry);
+                self.took_in(entry);
             }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.

@@ -200,6 +200,10 @@ impl Session {
         // From here on everything is ours; what is old and not asked for now was given up.
         self.summaries.ours_from = 0;
         self.summaries.started.extend(old);
+        if !lost.is_empty() {
+            // Those branches are read.
+            self.load_whole().await?;
+        }
         let at = self.settings().now();
         let record = |head_move: &MoveId| {
             journal::note(LAYER, SUMMARY_ASKED, at, &SummaryAsked { head_move: *head_move })

@@ -57,6 +57,7 @@ impl Session {
         id: ProposalId,
         letter: Option<InboxId>,
     ) -> Result<ProposalId, RuntimeError> {
+        self.load_whole().await?;
         let no = |why: String| refused(QueueError::NoUndo { id, why });
         let queue = &self.state.resolve.queue;
         // What can be said without the bytes is said first.

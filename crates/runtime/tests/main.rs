@@ -108,6 +108,8 @@ mod seed_requests;
 #[cfg(feature = "default")]
 mod sends;
 #[cfg(feature = "default")]
+mod snapshots;
+#[cfg(feature = "default")]
 mod staging;
 #[cfg(feature = "default")]
 mod stall;

@@ -241,7 +241,7 @@ async fn all_of_it_can_be_asked_for_by_letter() {
 
 /// What a person does.
 #[derive(Clone, Debug)]
-enum Act {
+pub(crate) enum Act {
     Prompt,
     Restart,
     Go(u32),
@@ -252,7 +252,7 @@ enum Act {
     Name(u32),
 }
 
-fn act() -> impl Strategy<Value = Act> {
+pub(crate) fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => Just(Act::Prompt),
         1 => Just(Act::Restart),
@@ -274,7 +274,7 @@ fn tip(session: &Session, pick: u32) -> NodeId {
 }
 
 /// Does one thing; `None` if it is no move or was refused.
-async fn carry_out(session: &mut Session, act: &Act) -> Result<Option<()>, TestCaseError> {
+pub(crate) async fn carry_out(session: &mut Session, act: &Act) -> Result<Option<()>, TestCaseError> {
     let any = |pick: &u32| n(pick % session.tree().len() as u32);
     let done = match act {
         Act::Prompt => session.prompt("go on", &Cancel::new()).await.map(|_| None),

@@ -3,12 +3,13 @@
 //! Run it with `cargo xtask bench runtime`; it ends with exit code 1 if a bar is missed. A turn is a prompt and a scripted
 //! answer, with a call of a tool in between or without; "after moves" both sessions were reverted with a lesson twenty times
 //! and compacted once. Short and long take turns, so that both meet the same machine.
-//! Over HTTP the other side is a bare client that sends the bytes of the same request to the same server.
+//! "Opening" takes a session up whose log is long and whose trunk is short. Over HTTP the other side is a bare client that sends the bytes of the same request to the same server.
 //! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns, `BENCH_ONLY=memory` the lines that say so.
 
 #![expect(clippy::print_stdout, reason = "a bench speaks to people")]
 
 mod long_sessions;
+mod opening;
 mod over_http;
 
 use std::path::Path;
@@ -66,6 +67,18 @@ fn main() -> Outcome<ExitCode> {
             let path = folder.path().join("http.db");
             let path = on_disk.then_some(path.as_path());
             runtime.block_on(over_http::measure(&name, path, &lengths, turns, &mut lines))?;
+        }
+    }
+    if wanted("SQLite, idle") {
+        runtime.block_on(opening::idle(&folder.path().join("idle.db"), &agent()?, "say it", &mut lines))?;
+    }
+    for (what, prompt) in [("words", "say it"), ("a call", "call it")] {
+        if wanted(&format!("opening, {what}")) {
+            let path = folder.path().join(format!("opening-{what}.db"));
+            let length = lengths.as_ref().and_then(|lengths| lengths.first()).copied().unwrap_or(100_000);
+            let (agent, path) = (agent()?, path.as_path());
+            let opened = opening::measure((what, path), (&agent, prompt), (length, 20), &mut lines);
+            runtime.block_on(opened)?;
         }
     }
     Ok(ExitCode::from(u8::from(lines.short)))

@@ -314,6 +314,18 @@ impl Part {
         self.run.is_some()
     }
 
+    /// Returns the number of the record that opened the run without a verdict, and the newest message then.
+    #[cfg(all(feature = "revert", feature = "resolve-queue"))]
+    pub(crate) fn open_since(&self) -> Option<(u64, NodeId)> {
+        self.run.as_ref().map(|run| (run.opened, run.newest))
+    }
+
+    /// Returns whether a decision is being bound or taken back.
+    #[cfg(all(feature = "revert", feature = "resolve-queue"))]
+    pub(crate) fn is_being_settled(&self) -> bool {
+        !self.to_bind.is_empty() || self.run.as_ref().is_some_and(|run| run.restoring.is_some())
+    }
+
     /// Returns whether nothing goes on at this head before somebody says more.
     pub(crate) fn rests(&self, head: NodeId) -> bool {
         self.run.is_none() && self.rests == Some(head)

@@ -33,9 +33,9 @@ pub(crate) const LAYER: &str = "resolve";
 pub(crate) const EVENT: &str = "event";
 /// The state of proposals that wait for a decision.
 pub(crate) const PENDING: &str = "pending";
-const GATED: &str = "gated";
+pub(crate) const GATED: &str = "gated";
 pub(crate) const DISTRUSTED: &str = "distrusted";
-const STANDING: &str = "standing";
+pub(crate) const STANDING: &str = "standing";
 
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
@@ -237,6 +237,30 @@ impl Part {
             note.key = Some(NoteKey { key, state: word(state), once });
         }
         Ok(())
+    }
+
+    /// Returns the proposals that a session goes on with: those that are not settled, that stand on the trunk, or of which
+    /// something was written since that record.
+    #[cfg(all(feature = "revert", feature = "decision-objects"))]
+    pub(crate) fn needed(&self, tree: &MessageTree, since: u64) -> BTreeSet<Id> {
+        let last = self.queue.iter().next_back().map(|entry| entry.id);
+        let lately = |id: &Id| {
+            let written = [&self.applied, &self.discarded, &self.attempted].map(|at| at.get(id));
+            written.into_iter().flatten().any(|at| *at > since)
+        };
+        let on_trunk = |entry: &Entry<Value>| {
+            let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+            node.is_some_and(|node| tree.is_on_trunk(node))
+        };
+        let named = [last, self.foreign];
+        let needed = self.queue.iter().filter(|entry| {
+            let settled = entry.state.is_settled();
+            !settled || named.contains(&Some(entry.id)) || lately(&entry.id) || on_trunk(entry)
+        });
+        let mut ids: BTreeSet<Id> = needed.map(|entry| entry.id).collect();
+        let undone: Vec<Id> = ids.iter().filter_map(|id| self.queue.get(*id)?.proposal.undo_of).collect();
+        ids.extend(undone);
+        ids
     }
 
     fn shows_in_fingerprints(&self, id: Id) -> bool {

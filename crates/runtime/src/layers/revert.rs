@@ -31,9 +31,9 @@ pub(crate) use compact::{
 
 pub(crate) const LAYER: &str = "revert";
 pub(crate) const NOTE: &str = "note";
-const DRAINED: &str = "drained";
+pub(crate) const DRAINED: &str = "drained";
 pub(crate) const MERGE: &str = "merge";
-const CACHE_MISS: &str = "cache_miss";
+pub(crate) const CACHE_MISS: &str = "cache_miss";
 /// A summary was asked for, of a revert that had none.
 pub(crate) const SUMMARY_ASKED: &str = "summary_asked";
 
@@ -100,6 +100,12 @@ impl Part {
         if let Some(reverts) = setting {
             self.steps.watch(reverts.stall.clone());
         }
+    }
+
+    /// Returns whether a step back is proposed that was not answered.
+    #[cfg(all(feature = "resolve-queue", feature = "decision-objects"))]
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.steps.open.open().next().is_some()
     }
 
     /// Returns the copies that the revert in this note has made of words of a person, with their originals.

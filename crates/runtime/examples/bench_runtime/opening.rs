@@ -1,0 +1,124 @@
+//! What it costs to take a session up whose trunk is short and whose log is long.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use trunkline_runtime::Agent;
+use trunkline_session_store::{Header, Restoring, SessionId, SessionStore};
+
+use crate::long_sessions::{Outcome, Times, store};
+use crate::{Lines, turn};
+
+/// How long it may take to open the long session, against one that has no more than its trunk.
+const BAR: f64 = 3.0;
+/// Messages on the trunk of both.
+const TRUNK: usize = 1_000;
+/// Rounds of a branch that is left.
+const BRANCH: usize = 250;
+
+/// Opens sessions of `length` messages and of `TRUNK` in turn, in memory and then on disk.
+pub(crate) async fn measure(
+    (what, path): (&str, &Path),
+    (agent, prompt): (&Agent, &str),
+    (length, times): (usize, usize),
+    lines: &mut Lines,
+) -> Outcome<()> {
+    let made = store(None).await?;
+    let (short, long) =
+        (build(agent, &made, prompt, TRUNK).await?, build(agent, &made, prompt, length).await?);
+    let on_disk = store(Some(path)).await?;
+    for session in [&short, &long] {
+        copy(&made, &on_disk, session).await?;
+    }
+    for (name, store) in [("memory", made), ("SQLite", on_disk)] {
+        // The first opening after a copy reads the whole log, and keeps a snapshot.
+        let first = opening(agent, &store, &long).await?;
+        let (mut base, mut took) = (Times::default(), Times::default());
+        for _ in 0..times {
+            base.0.push(opening(agent, &store, &short).await?);
+            took.0.push(opening(agent, &store, &long).await?);
+        }
+        println!("    {TRUNK} {base}   {length} {took}   the first {first:.0?}");
+        lines.print(&format!("{name}, opening, {what}: {length} against {TRUNK}"), base.ratio(&took), BAR);
+    }
+    Ok(())
+}
+
+/// Lives a session until it has so many messages, most of them on branches that were left, and a trunk of `TRUNK`.
+async fn build(
+    agent: &Agent,
+    store: &Arc<dyn SessionStore>,
+    prompt: &str,
+    length: usize,
+) -> Outcome<SessionId> {
+    let mut session = agent.start(Arc::clone(store), "", None).await?;
+    while session.tree().trunk().ids().len() < TRUNK / 2 {
+        turn(&mut session, prompt).await?;
+    }
+    let fork = session.tree().head();
+    while session.tree().len() + TRUNK / 2 < length {
+        for _ in 0..BRANCH {
+            turn(&mut session, prompt).await?;
+        }
+        session.revert(fork, Some("it leads nowhere")).await?;
+    }
+    while session.tree().trunk().ids().len() < TRUNK {
+        turn(&mut session, prompt).await?;
+    }
+    Ok(session.id().clone())
+}
+
+async fn copy(from: &Arc<dyn SessionStore>, to: &Arc<dyn SessionStore>, session: &SessionId) -> Outcome<()> {
+    let info = from.info(session).await?;
+    let kept = from.read(session, 0, usize::MAX).await?;
+    let mut rows = kept.into_iter().map(Ok);
+    to.restore(Restoring::new(Header::of(&info), &mut rows)).await?;
+    Ok(())
+}
+
+async fn opening(agent: &Agent, store: &Arc<dyn SessionStore>, session: &SessionId) -> Outcome<Duration> {
+    let start = Instant::now();
+    let opened = agent.open(Arc::clone(store), session).await?;
+    let took = start.elapsed();
+    if opened.tree().trunk().ids().len() < TRUNK {
+        return Err("the trunk is not what it was".into());
+    }
+    drop(opened);
+    Ok(took)
+}
+
+/// What a session costs that is open and does nothing, with six short messages.
+pub(crate) async fn idle(path: &Path, agent: &Agent, prompt: &str, lines: &mut Lines) -> Outcome<()> {
+    let store = store(Some(path)).await?;
+    let mut sessions = Vec::new();
+    // What all of them share is there after some.
+    let mut before = memory()?;
+    for number in 0..IDLE + SHARED {
+        if number == SHARED {
+            before = memory()?;
+        }
+        let mut session = agent.start(Arc::clone(&store), "", None).await?;
+        while session.tree().len() < 6 {
+            turn(&mut session, prompt).await?;
+        }
+        let id = session.id().clone();
+        drop(session);
+        sessions.push(agent.open(Arc::clone(&store), &id).await?);
+    }
+    let each = memory()?.saturating_sub(before) as f64 / IDLE as f64;
+    println!("    {each:.0} bytes of an idle session on SQLite, opened, with its trunk");
+    lines.print("bytes of an idle session / 2,000", each / 2_000.0, 1.0);
+    drop(sessions);
+    Ok(())
+}
+
+const IDLE: usize = 1_000;
+const SHARED: usize = 100;
+
+/// Returns the memory of this process, as the operating system says.
+fn memory() -> Outcome<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no such line")?;
+    Ok(line.split_whitespace().next().ok_or("no number")?.parse::<u64>()? * 1024)
+}

@@ -1,0 +1,168 @@
+//! Taking a session up without reading what it does not go on with.
+//!
+//! A snapshot says which records of the log a fold needs, and keeps the other nodes bare. What was said comes from the log
+//! itself, so a snapshot cannot tell it otherwise; one that does not fit to the log is not used, and the log is read whole.
+
+use trunkline_message_tree::{BareNode, Entry};
+use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
+
+use crate::spine::{self, Step};
+use crate::state::State;
+use crate::trimming::{Seen, saves, trim};
+use crate::{RuntimeError, Session};
+
+/// What a fold takes in at one place of the log.
+enum Taken {
+    Bare(BareNode),
+    Record(Record),
+}
+
+/// A log as it is read to be gone on with.
+struct Read {
+    taken: Vec<(u64, Taken)>,
+    /// Whether some of it was left out.
+    trimmed: bool,
+    /// How many records of it no snapshot knows.
+    since: u64,
+}
+
+/// Reads a session's state, and keeps a snapshot of it if so many records came since the last one.
+pub(crate) async fn state_of(
+    store: &dyn SessionStore,
+    lease: &Lease,
+    after: u64,
+) -> Result<State, RuntimeError> {
+    let session = lease.session();
+    let (mut state, seen, since) = match from_snapshot(store, session).await {
+        Some(found) => found,
+        None => {
+            let Read { taken, since, .. } = whole(store, session).await?;
+            let (state, seen) = fold(taken)?;
+            (state, seen, since)
+        }
+    };
+    if since >= after && (after == 0 || saves(&state)) {
+        keep(store, lease, &state, &seen).await;
+        state.beside = state.tree.beside();
+    }
+    Ok(state)
+}
+
+impl Session {
+    /// Keeps a snapshot if so much has left the trunk since the last one that the next opening would read it in vain.
+    pub(crate) async fn keep_snapshot(&mut self) {
+        let after = self.settings().snapshot_after;
+        let left = self.state.tree.beside().saturating_sub(self.state.beside);
+        // It is written whole each time, so the more it knows already the more has to have come.
+        let few = after.max(self.state.beside as u64 / 16).max(1);
+        if (left as u64) < few || (after > 0 && !saves(&self.state)) {
+            return;
+        }
+        // Also where it cannot be kept: it is tried again when as much has left.
+        self.state.beside = self.state.tree.beside();
+        let (store, lease) = (self.store.as_ref(), &self.lease);
+        let read = match trimmed(store, lease.session()).await {
+            Some(read) => Ok(read),
+            None => whole(store, lease.session()).await,
+        };
+        let Ok(Read { taken, .. }) = read else { return };
+        let after_the_root = taken.into_iter().skip(1);
+        let seen: Vec<(u64, Seen)> = after_the_root.map(|(seq, taken)| (seq, taken.seen())).collect();
+        keep(store, lease, &self.state, &seen).await;
+    }
+}
+
+/// Keeps a snapshot. One that cannot be kept costs time later and nothing else, so no fault of it stops anything.
+async fn keep(store: &dyn SessionStore, lease: &Lease, state: &State, seen: &[(u64, Seen)]) {
+    let Some(steps) = trim(state, seen) else { return };
+    let Ok(info) = store.info(lease.session()).await else { return };
+    if info.records == state.seq {
+        let bytes = spine::encode(steps.iter().map(|(seq, step)| (*seq, step)));
+        drop(store.keep_snapshot(lease, Snapshot::new(info.records, info.digest, spine::FORM, bytes)).await);
+    }
+}
+
+async fn whole(store: &dyn SessionStore, session: &SessionId) -> Result<Read, RuntimeError> {
+    let log = store.load(session).await?;
+    let taken = log.records.into_iter().map(|(seq, record)| (seq, Taken::Record(record)));
+    Ok(Read { taken: taken.collect(), trimmed: false, since: log.info.records })
+}
+
+/// Returns what a snapshot leaves of the log, and what came after it; nothing if there is none that can be read.
+async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> {
+    let snapshot = store.snapshot(session).await.ok()?.filter(|kept| kept.form == spine::FORM)?;
+    let steps = spine::decode(&snapshot.bytes)?;
+    let named = steps.iter().filter(|(_, step)| matches!(step, Step::Read)).map(|(seq, _)| *seq);
+    // The first record is the root, which no spine has.
+    let numbers: Vec<u64> = std::iter::once(1).chain(named).collect();
+    let mut kept = store.records(session, &numbers).await.ok()?.into_iter();
+    let tail = store.load_after(session, snapshot.seq).await.ok()?;
+    let mut taken = Vec::with_capacity(1 + steps.len() + tail.len());
+    let steps = std::iter::once((1, Step::Read)).chain(steps);
+    for (seq, step) in steps {
+        let one = match step {
+            Step::Bare(bare) => Taken::Bare(bare),
+            Step::Read => {
+                let kept = kept.next().filter(|kept| kept.seq == seq)?;
+                Taken::Record(kept.record(session).ok()?)
+            }
+        };
+        taken.push((seq, one));
+    }
+    let since = tail.len() as u64;
+    taken.extend(tail.into_iter().map(|(seq, record)| (seq, Taken::Record(record))));
+    Some(Read { taken, trimmed: true, since })
+}
+
+/// Returns nothing if there is no snapshot, or it does not lead to a state: then the log itself is read.
+async fn from_snapshot(
+    store: &dyn SessionStore,
+    session: &SessionId,
+) -> Option<(State, Vec<(u64, Seen)>, u64)> {
+    let Read { taken, trimmed, since } = trimmed(store, session).await?;
+    let (mut state, seen) = fold(taken).ok()?;
+    state.whole = !trimmed;
+    let info = store.info(session).await.ok()?;
+    // The last records may be none that a fold needs.
+    state.seq = state.seq.max(info.records - since);
+    let fits =
+        (state.seq, state.tree.len() as u64, state.tree.head()) == (info.records, info.nodes, info.head);
+    // A head on a node without words is one that the snapshot did not know of.
+    let has_words = state.tree.trunk().nodes().all(|(_, node)| !node.is_bare());
+    state.beside = state.tree.beside();
+    (fits && has_words).then_some((state, seen, since))
+}
+
+/// Folds what was read, and returns what stood where.
+fn fold(taken: Vec<(u64, Taken)>) -> Result<(State, Vec<(u64, Seen)>), RuntimeError> {
+    let mut taken = taken.into_iter();
+    let first = match taken.next() {
+        Some((1, Taken::Record(record))) => Some(record),
+        _ => None,
+    };
+    let mut state = State::begin(first.as_ref())?;
+    let mut seen = Vec::with_capacity(taken.len());
+    for (seq, taken) in taken {
+        // What is noted of a record is the number of the one before it.
+        state.seq = seq - 1;
+        match &taken {
+            Taken::Bare(bare) => state.record_bare(bare.clone())?,
+            Taken::Record(record) => state.record(record)?,
+        }
+        state.seq = seq;
+        seen.push((seq, taken.seen()));
+    }
+    Ok((state, seen))
+}
+
+impl Taken {
+    fn seen(self) -> Seen {
+        match self {
+            Taken::Bare(bare) => Seen::Node(bare.id),
+            Taken::Record(Record::Entry(Entry::Node { id, .. })) => Seen::Node(id),
+            Taken::Record(Record::Entry(Entry::Move(_))) => Seen::Move,
+            Taken::Record(Record::Note(note)) => Seen::Note(note),
+            Taken::Record(Record::Blob(_)) => Seen::Blob,
+        }
+    }
+}
