@@ -3,10 +3,12 @@
 //! A message list alone cannot say whether a call without a result ever ran. Who knows says it here; with nothing
 //! said, nothing is claimed.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{NodeId, Origin};
 
-use crate::FieldFact;
+use crate::{FieldFact, PrefixDigest, Prefixes};
 
 /// What is known of one request besides its messages. The default claims nothing.
 ///
@@ -48,6 +50,20 @@ pub struct RequestFacts {
     /// Those that the wire refuses are told of in [`RepairKind::FieldDropped`](crate::RepairKind::FieldDropped), and whoever
     /// writes the messages leaves them out.
     pub fields: Vec<FieldFact>,
+    /// The digest of what the request sends before its messages, as its tools; `None` if there is nothing, or nothing is claimed.
+    ///
+    /// Looked at with [`prefixes`](RequestFacts::prefixes) only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<PrefixDigest>,
+    /// Behind what answers were written, where their reasoning is [bound](crate::WireRules::reasoning_bound) to it: of each the digest
+    /// of the whole [`Prefix`](crate::Prefix) as it was sent, from the [head](RequestFacts::head) on.
+    ///
+    /// An answer of which nothing is known counts as one that stands where it stood.
+    #[serde(skip_serializing_if = "Prefixes::is_empty")]
+    pub prefixes: Prefixes,
+    /// The answers whose reasoning was found to stand elsewhere, while a list is gone over.
+    #[serde(skip)]
+    pub(crate) moved: BTreeSet<NodeId>,
     /// The message with which the running tool loop begins, while a list is gone over.
     #[serde(skip)]
     pub(crate) loop_from: usize,

@@ -277,6 +277,8 @@ pub enum ThinkingLoss {
     NoFollower,
     /// A block between two thoughts had to go, and what stands beside reasoning must not be changed.
     Parted,
+    /// It is bound to what stood before it when it was written, and something else stands there now.
+    PrefixChanged,
     /// Nobody signed it, and the tool loop that it was thought in is over. Nothing is lost: services leave it out themselves.
     LoopOver,
 }
@@ -389,6 +391,7 @@ impl Repair {
             RepairKind::ThinkingDropped { why: ThinkingLoss::Final, .. } => "D4",
             RepairKind::ThinkingDropped { why: ThinkingLoss::NoFollower, .. } => "D5",
             RepairKind::ThinkingDropped { why: ThinkingLoss::Parted, .. } => "D1",
+            RepairKind::ThinkingDropped { why: ThinkingLoss::PrefixChanged, .. } => "D11",
             RepairKind::ThinkingDropped { .. } | RepairKind::ThinkingQuoted { .. } => "D2",
             RepairKind::ThinkingAdded => "D9",
             RepairKind::SignatureDropped { .. } | RepairKind::SignatureAdded { .. } => "D8",

@@ -91,6 +91,14 @@ pub struct WireRules {
     /// Whether reasoning may be the last block of the assistant's turn. Anthropic: ``The final block in an assistant message
     /// cannot be `thinking`.`` (quoted by users of three agents, 2026-11).
     pub thinking_may_end_turn: bool,
+    /// Whether signed reasoning is taken back only behind exactly what it was written behind: the same tools, instructions and
+    /// messages. D11.
+    ///
+    /// Off in all sets: it is a matter of the model, not of the wire. Anthropic's newer models refuse such a block otherwise
+    /// (`The block is bound to a different conversation`), or leave it out (its documents on preserved thinking, read 2026-11);
+    /// OpenAI's leave it out (its guide "Keep the prefix unchanged", read 2026-11).
+    /// Behind what each answer was written, [`RequestFacts::prefixes`](crate::RequestFacts::prefixes) says.
+    pub reasoning_bound: bool,
     /// Whether reasoning travels in opaque items that must stay with what follows them. D5, D6, D7: OpenAI Responses.
     ///
     /// Then an [opaque block](trunkline_message_tree::Content::Opaque) of this wire whose `type` is `reasoning` counts as reasoning.

@@ -9,7 +9,9 @@ use std::collections::HashSet;
 use trunkline_message_tree::{Message, Role};
 
 use crate::passes::{self, server_pairs};
-use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, fields, sound};
+use crate::{
+    Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, bound, fields, sound,
+};
 
 /// What a user message says that stands before a history which does not begin with one.
 pub const HEAD_STUB: &str = "(the conversation begins here)";
@@ -51,6 +53,16 @@ impl Sanitized<'_> {
         facts.fields = fields::left(&facts.fields, &self.repairs);
         facts
     }
+
+    /// Returns what comes of a list that was gone over once more after this.
+    fn followed_by<'b>(self, later: Sanitized<'_>, length: usize) -> Sanitized<'b> {
+        let end = Place::end(length);
+        let is_off = |repair: &Repair| matches!(repair.kind, RepairKind::ThinkingOff { .. });
+        let mut repairs: Vec<Repair> = self.repairs.into_iter().filter(|repair| !is_off(repair)).collect();
+        repairs.extend(later.repairs.into_iter().map(|repair| Repair { at: end, ..repair }));
+        let messages = Cow::Owned(later.messages.into_owned());
+        Sanitized { messages, repairs, thinking_off: later.thinking_off }
+    }
 }
 
 /// Makes a message list legal for one wire.
@@ -64,6 +76,40 @@ pub fn sanitize<'a>(
     facts: &RequestFacts,
 ) -> Sanitized<'a> {
     let messages = messages.into();
+    if !bound::is_asked(rules, facts) {
+        return go_over(messages, rules, facts);
+    }
+    // What reasoning stands behind is known when the list is legal, and what goes then changes what stands before the rest. Each
+    // round leaves less reasoning.
+    let mut known = facts.clone();
+    let mut sanitized = go_over(Cow::Borrowed(&*messages), rules, &known);
+    loop {
+        let moved = bound::moved(&sanitized.messages, rules, &known);
+        if !moved.is_subset(&known.moved) {
+            known.moved.extend(moved);
+            sanitized = go_over(Cow::Borrowed(&*messages), rules, &known);
+            continue;
+        }
+        // Messages that were joined are one answer, and lose the reasoning of all.
+        let joined = (!moved.is_empty()).then(|| {
+            let joined = Cow::Owned(sanitized.messages.to_vec());
+            go_over(joined, rules, &known)
+        });
+        match joined.filter(|later| !later.repairs.is_empty()) {
+            Some(later) => sanitized = sanitized.followed_by(later, messages.len()),
+            None => break,
+        }
+    }
+    let Sanitized { messages: made, repairs, thinking_off } = sanitized;
+    let messages = match made {
+        Cow::Owned(made) => Cow::Owned(made),
+        Cow::Borrowed(_) => messages,
+    };
+    Sanitized { messages, repairs, thinking_off }
+}
+
+/// Makes a list legal, without the reasoning that was found to stand elsewhere.
+fn go_over<'a>(messages: Cow<'a, [Message]>, rules: &WireRules, facts: &RequestFacts) -> Sanitized<'a> {
     let end = Place::end(messages.len());
     let mut repairs = Vec::new();
     let refused_fields = fields::drop_unknown(&messages, rules, facts);

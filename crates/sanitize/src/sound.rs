@@ -8,14 +8,14 @@ mod live;
 
 use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
 
-pub use self::live::LiveCheck;
+pub use self::live::{LiveCheck, LiveList};
 
 use crate::passes::{
     id_fits, is_blank, is_blank_part, is_server_block, is_thinking, name_fits, provenance, refers_to_nothing,
 };
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace,
-    Tail, Thinking, WireRules, facts, json,
+    Tail, Thinking, WireRules, bound, facts, json,
 };
 
 /// More calls in one turn than this are paired with a map, by the passes.
@@ -258,6 +258,9 @@ impl<'a> Walk<'a> {
             Some(_) => true,
         };
         if !placed || message.content.is_empty() {
+            return false;
+        }
+        if bound::is_moved(message, self.facts) && bound::is_signed(message, self.rules) {
             return false;
         }
         let beside_call = message.calls().next().is_some();

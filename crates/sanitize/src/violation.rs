@@ -133,7 +133,8 @@ pub enum ViolationKind {
     ReasoningWithoutFollower,
     /// Calls stand without reasoning beside them while thinking is on. D9.
     ReasoningMissing,
-    /// Reasoning is not signed, is not by this model, or has no place on this wire. D2.
+    /// Reasoning is not signed, is not by this model, has no place on this wire (D2), or is bound to something else than what
+    /// stands before it (D11).
     ForeignThinking {
         /// Which of these.
         why: ThinkingLoss,

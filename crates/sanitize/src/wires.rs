@@ -433,6 +433,7 @@ impl WireRules {
             words_after_calls: true,
             reasoning: Reasoning::Any,
             thinking_may_end_turn: true,
+            reasoning_bound: false,
             reasoning_items: false,
             reasoning_beside_calls: false,
             call_signatures: CallSignatures::Ignored,

@@ -11,13 +11,14 @@ use trunkline_message_tree::{
     ToolResult,
 };
 use trunkline_sanitize::{
-    BlankText, CallFact, Fate, ForeignReasoning, Reasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
+    BlankText, CallFact, Fate, ForeignReasoning, Prefix, Prefixes, Reasoning, RequestFacts, SIGNATURE_STUB,
+    Thinking, WireRules,
 };
 
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..29_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..30_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -56,6 +57,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         25 => rules.references_need_tools = other.references_need_tools,
         26 => rules.reasoning = Reasoning::SignedOrReturned,
         27 => rules.blank_text = BlankText::Refused,
+        28 => rules.reasoning_bound = true,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -79,6 +81,7 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
         select(vec![None, None, Some(1), Some(300)]),
         select(vec![ForeignReasoning::Drop, ForeignReasoning::AsText]),
         select(vec![vec![], vec!["read"], vec!["read", "fs.read", "fs_read"]]),
+        prefixes(),
     );
     (origin(), thinking, prop::bool::weighted(0.1), vec(known, 0..3), request).prop_map(
         |(
@@ -86,7 +89,7 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
             thinking,
             choice_forced,
             calls,
-            (tools_offered, context_window, foreign_reasoning, tools),
+            (tools_offered, context_window, foreign_reasoning, tools, prefixes),
         )| {
             let mut facts = RequestFacts::default();
             facts.origin = origin;
@@ -97,9 +100,27 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
             facts.foreign_reasoning = foreign_reasoning;
             facts.tools = tools.into_iter().map(str::to_owned).collect();
             facts.calls = calls;
+            facts.prefixes = prefixes;
             facts
         },
     )
+}
+
+/// Behind what answers were written: behind nothing, behind instructions, or behind something that is nowhere.
+fn prefixes() -> impl Strategy<Value = Prefixes> {
+    let behind = |messages: &[Message]| {
+        let mut prefix = Prefix::new();
+        messages.iter().for_each(|message| prefix.message(message));
+        prefix.digest()
+    };
+    let known = vec![
+        behind(&[]),
+        behind(&[Message::user("question 0")]),
+        behind(&[Message::system("be brief"), Message::user("question 0")]),
+        behind(&[Message::user("never said")]),
+    ];
+    let some = vec((0..12_u32, select(known)), 0..6);
+    some.prop_map(|some| some.into_iter().map(|(node, prefix)| (NodeId::new(node), prefix)).collect())
 }
 
 /// Any list: a third each of rubbish, of legal lists, and of legal lists that met with accidents.

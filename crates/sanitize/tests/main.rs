@@ -10,6 +10,7 @@ mod a_wires;
 mod account;
 mod b_roles;
 mod b_wires;
+mod bound;
 mod c_emptiness;
 mod c_names;
 mod c_wires;

@@ -5,13 +5,18 @@ use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::Case;
 use super::layout::Turn;
-use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, ThinkingLoss, ViolationKind};
+use crate::{
+    CallSignatures, Place, Prefix, Reasoning, SIGNATURE_STUB, Thinking, ThinkingLoss, ViolationKind,
+};
 
 /// Judges each message by itself, then each turn.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
     let running = running_from(messages);
     for (index, message) in messages.iter().enumerate().filter(|(_, m)| m.role == Role::Assistant) {
         case.provenance(Place::message(index, message), message, index >= running);
+    }
+    if case.rules.reasoning_bound {
+        case.bindings(messages);
     }
     for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
         case.companions(turn);
@@ -113,6 +118,28 @@ impl Case<'_> {
             self.find(at, ViolationKind::ReasoningMissing);
         }
         self.signatures(at, message, ours);
+    }
+
+    /// Judges whether reasoning that is bound stands behind what it was written behind.
+    fn bindings(&mut self, messages: &[Message]) {
+        let mut before = Prefix::after(self.facts.head.as_ref());
+        for (index, message) in messages.iter().enumerate() {
+            let written = message.node.and_then(|node| self.facts.prefixes.get(node)).copied();
+            let moved = written.is_some_and(|written| written != before.digest());
+            for (block, content) in message.content.iter().enumerate() {
+                let bound = match content {
+                    Content::Thinking { signature: Some(signature), .. } => !signature.is_empty(),
+                    Content::RedactedThinking { .. } => true,
+                    Content::Opaque { wire, json } => self.is_reasoning_item(wire, json),
+                    _ => false,
+                };
+                if moved && bound && message.role == Role::Assistant {
+                    let kind = ViolationKind::ForeignThinking { why: ThinkingLoss::PrefixChanged };
+                    self.find(Place::message(index, message).block(block), kind);
+                }
+            }
+            before.message(message);
+        }
     }
 
     fn signatures(&mut self, at: Place, message: &Message, ours: bool) {

@@ -120,6 +120,9 @@ fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
         ViolationKind::Empty => {
             "messages.N: all messages must have non-empty content except for the optional final assistant message"
         }
+        ViolationKind::ForeignThinking { why: crate::ThinkingLoss::PrefixChanged } => {
+            "Invalid `signature` in `thinking` block. The block is bound to a different conversation."
+        }
         ViolationKind::ForeignThinking { .. } => "Invalid `signature` in `thinking` block",
         ViolationKind::ReasoningWithoutFollower => {
             "messages.N: The final block in an assistant message cannot be `thinking`."

@@ -9,16 +9,16 @@ use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
 use super::names::refers_to_nothing;
 use super::provenance::{
-    is_from_here, is_native, is_only_beside, is_ours, is_reasoning_item, is_signed_part, is_unsigned,
-    may_return, may_sign, summary_of,
+    is_beside, is_from_here, is_native, is_only_beside, is_ours, is_reasoning_item, is_signed_part,
+    is_unsigned, may_return, may_sign, summary_of,
 };
 use super::server_pairs::ServerBlock;
 use super::{Item, is_blank, is_blank_part, raw_words};
-use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
     RequestFacts, SIGNATURE_STUB, ThinkingLoss, WireRules,
 };
+use crate::{bound, json};
 
 /// Drops refused blocks in place. `leading` tells whether only instructions came before.
 pub(crate) fn drop_refused(
@@ -37,6 +37,7 @@ pub(crate) fn drop_refused(
         quote_foreign_items(message, *at, rules, facts, repairs);
         // Items of one answer point at its reasoning; if that has to go, they go with it.
         let orphaned = is_orphaned(message, rules, facts);
+        let moved = bound::is_moved(message, facts);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         // A call that becomes words later on keeps no white space company.
         let flattened = rules.tool_blocks_need_tools && facts.tools_offered == Some(false);
@@ -102,7 +103,9 @@ pub(crate) fn drop_refused(
                     let native = *wire == rules.wire
                         && rules.fields.takes_part(json)
                         && (signs || !is_signed_part(json));
-                    lost(BlockKind::Opaque, native, json::is_carried_object(json) && !orphaned)
+                    // What was said beside a text is no item, and points at nothing.
+                    let stays = !orphaned || (moved && is_beside(json));
+                    lost(BlockKind::Opaque, native, json::is_carried_object(json) && stays)
                 }
                 _ => None,
             };
@@ -115,6 +118,20 @@ pub(crate) fn drop_refused(
         // A picture among the instructions moves out in the next pass, and what follows no longer leads.
         leading &= message.content.iter().all(|block| matches!(block, Content::Text { .. }));
     }
+}
+
+/// The same for one message of the assistant's.
+pub(crate) fn drop_refused_of(
+    index: usize,
+    message: Message,
+    rules: &WireRules,
+    facts: &RequestFacts,
+) -> (Message, Vec<Repair>) {
+    let mut items = [Item::new(index, message)];
+    let mut repairs = Vec::new();
+    drop_refused(&mut items, false, &HashSet::new(), rules, facts, &mut repairs);
+    let [Item { message, .. }] = items;
+    (message, repairs)
 }
 
 /// Drops what was said beside blocks that are gone, where nothing else is left in the message.
@@ -161,6 +178,7 @@ fn drop_thinking(
         _ => false,
     };
     let encrypted = |block: &Content| matches!(block, Content::RedactedThinking { .. });
+    let moved = bound::is_moved(message, facts);
     let returns = may_return(message, at.message, rules, facts);
     let closed = is_unsigned(message) && !returns && is_from_here(message, facts);
     let mixed = message.content.iter().any(unsigned);
@@ -168,8 +186,10 @@ fn drop_thinking(
         Reasoning::Absent => ThinkingLoss::NotOnWire,
         Reasoning::Returned if !is_from_here(message, facts) => ThinkingLoss::NotOnWire,
         _ if !assistant => ThinkingLoss::Misplaced,
-        Reasoning::Any => return,
+        Reasoning::Any if !moved => return,
+        Reasoning::Any => ThinkingLoss::PrefixChanged,
         _ if !ours => ThinkingLoss::Foreign,
+        _ if moved => ThinkingLoss::PrefixChanged,
         Reasoning::Signed if mixed => ThinkingLoss::Unsigned,
         Reasoning::SignedOrReturned if mixed && closed => ThinkingLoss::LoopOver,
         Reasoning::SignedOrReturned if mixed && !returns => ThinkingLoss::Unsigned,
@@ -244,7 +264,11 @@ fn drop_items(
         repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
     }
     if blocks > 0 {
-        let why = if assistant { ThinkingLoss::Foreign } else { ThinkingLoss::Misplaced };
+        let why = match assistant {
+            true if is_ours(message, facts) => ThinkingLoss::PrefixChanged,
+            true => ThinkingLoss::Foreign,
+            false => ThinkingLoss::Misplaced,
+        };
         repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
     }
 }
@@ -272,10 +296,10 @@ fn quote_foreign_items(
     }
 }
 
-/// Whether a message of another model holds items of reasoning, so that whatever points at them has to go with them.
+/// Whether a message holds items of reasoning that have to go, so that whatever points at them has to go with them.
 pub(super) fn is_orphaned(message: &Message, rules: &WireRules, facts: &RequestFacts) -> bool {
     message.role == Role::Assistant
-        && !is_ours(message, facts)
+        && (!is_ours(message, facts) || bound::is_moved(message, facts))
         && message.content.iter().any(|block| is_item(block, rules))
 }
 

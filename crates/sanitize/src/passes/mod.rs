@@ -19,7 +19,7 @@ pub(crate) mod server_pairs;
 mod slot;
 mod turn;
 
-pub(crate) use blocks::is_thinking;
+pub(crate) use blocks::{drop_refused_of, is_thinking};
 pub(crate) use call_ids::fits as id_fits;
 pub(crate) use mender::mend;
 pub(crate) use names::{fits as name_fits, refers_to_nothing};

@@ -84,15 +84,17 @@ pub(crate) fn is_signed_part(json: &str) -> bool {
 
 /// Whether a message holds nothing but what was said beside other blocks, as citations: without these it is not sent at all.
 pub(crate) fn is_only_beside(message: &Message) -> bool {
-    let beside = |block: &Content| match block {
-        Content::Opaque { json, .. } if json.contains("\"beside") => {
-            let part: Option<Value> = serde_json::from_str(json).ok();
-            let names = ["besideText", "besideCall", "besideMessage"];
-            part.is_some_and(|part| names.iter().any(|name| part.get(name).is_some()))
-        }
-        _ => false,
-    };
+    let beside = |block: &Content| matches!(block, Content::Opaque { json, .. } if is_beside(json));
     !message.content.is_empty() && message.content.iter().all(beside)
+}
+
+/// Whether an opaque block is what was said beside another block.
+pub(crate) fn is_beside(json: &str) -> bool {
+    json.contains("\"beside") && {
+        let part: Option<Value> = serde_json::from_str(json).ok();
+        let names = ["besideText", "besideCall", "besideMessage"];
+        part.is_some_and(|part| names.iter().any(|name| part.get(name).is_some()))
+    }
 }
 
 /// Returns what can be read of an item of reasoning.

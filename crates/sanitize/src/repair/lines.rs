@@ -123,6 +123,7 @@ impl ThinkingLoss {
             ThinkingLoss::Final => "last message while thinking is off",
             ThinkingLoss::NoFollower => "nothing follows it",
             ThinkingLoss::Parted => "a block between had to go",
+            ThinkingLoss::PrefixChanged => "what stands before it has changed",
             ThinkingLoss::LoopOver => "its tool loop is over",
         }
     }

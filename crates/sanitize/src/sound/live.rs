@@ -9,8 +9,9 @@ use std::sync::Arc;
 use trunkline_message_tree::{Message, Role};
 
 use super::{INDEX_BITS, Survey, Turn, Walk};
+use crate::bound::Fold;
 use crate::passes::live_loop;
-use crate::{IdScope, RequestFacts, Thinking, WireRules};
+use crate::{IdScope, PrefixDigest, Prefixes, Repair, RequestFacts, Thinking, WireRules};
 
 /// Tells from one request to the next whether a conversation is legal as it stands, at the cost of what was added to it.
 ///
@@ -37,6 +38,22 @@ pub struct LiveCheck {
     /// How many calls there are of each digest, and how many are of one that an earlier call has.
     known: HashMap<u64, u32>,
     again: usize,
+    /// What stands before each answer, where reasoning is bound to that.
+    fold: Fold,
+}
+
+/// A list that may be sent.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LiveList<'a> {
+    /// The messages: those that were given, but without reasoning that stands behind something else than it was written behind.
+    pub messages: &'a [Arc<Message>],
+    /// How many of them, from the first, are what they were when the check was asked last.
+    pub kept: usize,
+    /// What was left out.
+    pub repairs: &'a [Repair],
+    /// What an answer to this list is written behind; `None` unless that [matters](WireRules::reasoning_bound).
+    pub prefix: Option<PrefixDigest>,
 }
 
 /// What the walk knows where a turn begins.
@@ -69,23 +86,58 @@ impl LiveCheck {
         rules: &WireRules,
         facts: &RequestFacts,
     ) -> bool {
+        self.list(messages, kept, rules, facts).is_some_and(|list| list.repairs.is_empty())
+    }
+
+    /// Returns the list as it may be sent, if nothing of it has to be repaired but reasoning that is
+    /// [bound](WireRules::reasoning_bound) to something else than what stands before it: that is left out, as
+    /// [`sanitize`](crate::sanitize) would do it. `kept` says how many of the messages, from the first, are those of the list
+    /// that was given last.
+    ///
+    /// A `None` may be wrong. Costs what [`is_legal`](LiveCheck::is_legal) costs, and where reasoning is bound the digest of what
+    /// came. What is known of an answer must not be taken back or changed while its message stays, unless all is.
+    pub fn list<'a>(
+        &'a mut self,
+        messages: &'a [Arc<Message>],
+        kept: usize,
+        rules: &WireRules,
+        facts: &RequestFacts,
+    ) -> Option<LiveList<'a>> {
         self.read = self.read.min(kept).min(messages.len());
+        self.fold.keep(kept, facts);
         let forced =
             rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
         if forced || !facts.fields.is_empty() || messages.len() >> INDEX_BITS > 0 {
-            return false;
+            return None;
         }
-        let facts = self.ask(messages, rules, facts);
-        let legal = self.walk(messages, rules, &facts)
+        let mut fold = std::mem::take(&mut self.fold);
+        let mut kept = kept.min(messages.len());
+        if rules.reasoning_bound {
+            kept = fold.refresh(messages, kept, rules, facts);
+            self.read = self.read.min(kept);
+        } else {
+            fold = Fold::default();
+        }
+        let sent = if rules.reasoning_bound { fold.sent() } else { messages };
+        let facts = self.ask(sent, rules, facts);
+        let legal = self.walk(sent, rules, &facts)
             && self.again == 0
-            && !live_loop::has_lost_thinking(messages, rules, facts.thinking);
+            && !live_loop::has_lost_thinking(sent, rules, facts.thinking);
         self.asked = Some((rules.clone(), facts));
-        legal
+        self.fold = fold;
+        if !legal {
+            return None;
+        }
+        let prefix = rules.reasoning_bound.then(|| self.fold.digest());
+        let messages = if rules.reasoning_bound { self.fold.sent() } else { messages };
+        Some(LiveList { messages, kept, repairs: self.fold.left_out(), prefix })
     }
 
     /// Returns the facts with the place of the running loop, and forgets what was read under others.
     fn ask(&mut self, messages: &[Arc<Message>], rules: &WireRules, facts: &RequestFacts) -> RequestFacts {
         let mut now = facts.clone();
+        // They grow with each answer; what was found of them is in the list.
+        now.prefixes = Prefixes::default();
         if facts.origin.as_ref().is_some_and(|origin| origin.address.is_some()) {
             now.loop_from = live_loop::start(messages);
         }
