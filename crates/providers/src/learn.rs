@@ -27,7 +27,14 @@ pub(crate) fn of_refusal(wire: &str, sent: &Traits, status: u16, body: &[u8]) ->
     let refusals = Refusal::all_in(&body);
     let spoiled = |refusal: &Refusal| refused_reasoning::is_meant(&refusal.code, &refusal.words);
     if status == 400 && refusals.iter().any(spoiled) {
-        return Some(Trait::NoEarlierReasoning).filter(|one| !sent.has(*one));
+        // Who knows that it is bound is told which of it is not taken all the same.
+        let bound = refusals.iter().any(|refusal| refused_reasoning::is_bound(&refusal.words));
+        let one = if bound && !sent.has(Trait::BoundReasoning) {
+            Trait::BoundReasoning
+        } else {
+            Trait::NoEarlierReasoning
+        };
+        return Some(one).filter(|one| !sent.has(*one));
     }
     refusals.iter().find_map(|refusal| wanted(wire, sent, refusal)).filter(|one| !sent.has(*one))
 }

@@ -8,6 +8,7 @@ mod base_url;
 pub mod bedrock;
 mod beside;
 mod body;
+mod bound_reasoning;
 mod bounds;
 mod cassette;
 #[cfg(feature = "http")]

@@ -21,18 +21,32 @@ const BEGINNINGS: [&str; 11] = [
     "encrypted content organization_id did not match",
 ];
 
+/// What Bedrock puts before the words of a model.
+const OF_BEDROCK: &str = "the model returned the following errors: ";
+
 /// Whether a refusal of that fault and those words, in lower case and without quotation marks, is about such reasoning.
 pub(crate) fn is_meant(code: &str, words: &str) -> bool {
     if code == "invalid_encrypted_content" {
         return true;
     }
-    let words = words.strip_prefix("the model returned the following errors: ").unwrap_or(words);
+    let words = words.strip_prefix(OF_BEDROCK).unwrap_or(words);
     let words = past_place(words);
     // `The encrypted content gAAA…DQ== could not be verified.`
     let encrypted = words.strip_prefix("the encrypted content ").is_some_and(|rest| {
         ["could not be verified", "could not be decrypted"].iter().any(|end| rest.contains(end))
     });
     encrypted || BEGINNINGS.iter().any(|beginning| words.starts_with(beginning))
+}
+
+/// Whether the words of such a refusal say that the reasoning was written behind something else.
+pub(crate) fn is_bound(words: &str) -> bool {
+    let words = words.strip_prefix(OF_BEDROCK).unwrap_or(words);
+    let rest = ["thinking", "redacted_thinking"].iter().find_map(|block| {
+        past_place(words).strip_prefix("invalid signature in ")?.strip_prefix(block)?.strip_prefix(" block")
+    });
+    rest.is_some_and(|rest| {
+        rest.trim_start_matches(['.', ' ']).starts_with("the block is bound to a different conversation")
+    })
 }
 
 /// Returns what is said of a place: `messages.1.content.0: …`.

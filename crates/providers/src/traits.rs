@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Effort, Request, Thinking};
+use crate::{Effort, Request, Thinking, bound_reasoning};
 
 /// One thing that a service wants.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -58,11 +58,16 @@ pub enum Trait {
     /// It is about a conversation and not about what is written how, so it changes no encoding: whoever keeps the conversation
     /// leaves that reasoning out, and asks a model not to reason whose running tool loop has lost it.
     NoEarlierReasoning,
+    /// Signed reasoning is taken back only behind exactly what it was written behind: the same tools, instructions and messages.
+    ///
+    /// It is about a conversation as well, and changes no encoding. A refusal that says it refuses the reasoning so far too.
+    /// Of some models it is known by their name: [`Traits::of_model`].
+    BoundReasoning,
 }
 
 impl Trait {
     /// All of them.
-    pub const ALL: [Trait; 19] = [
+    pub const ALL: [Trait; 20] = [
         Trait::MaxTokens,
         Trait::MaxCompletionTokens,
         Trait::NoTokenLimit,
@@ -82,6 +87,7 @@ impl Trait {
         Trait::ReasoningInDetails,
         Trait::UnsignedReasoning,
         Trait::NoEarlierReasoning,
+        Trait::BoundReasoning,
     ];
 
     /// Returns its name in JSON.
@@ -106,6 +112,7 @@ impl Trait {
             Trait::ReasoningInDetails => "reasoning_in_details",
             Trait::UnsignedReasoning => "unsigned_reasoning",
             Trait::NoEarlierReasoning => "no_earlier_reasoning",
+            Trait::BoundReasoning => "bound_reasoning",
         }
     }
 
@@ -129,6 +136,7 @@ impl Trait {
             Trait::ReasoningInReasoning | Trait::ReasoningInDetails => 9,
             Trait::UnsignedReasoning => 10,
             Trait::NoEarlierReasoning => 11,
+            Trait::BoundReasoning => 12,
         }
     }
 }
@@ -156,6 +164,7 @@ impl fmt::Display for Trait {
             Trait::ReasoningInDetails => "reasoning back in the field reasoning_details",
             Trait::UnsignedReasoning => "reasoning back without a signature",
             Trait::NoEarlierReasoning => "none of the reasoning so far",
+            Trait::BoundReasoning => "reasoning back only behind what it was written behind",
         })
     }
 }
@@ -178,6 +187,18 @@ pub struct Traits {
 }
 
 impl Traits {
+    /// Returns what is known of a model by its name, before its service has said anything.
+    ///
+    /// ```
+    /// use trunkline_providers::{Trait, Traits};
+    ///
+    /// assert!(Traits::of_model("anthropic", "claude-opus-5-5").has(Trait::BoundReasoning));
+    /// assert!(Traits::of_model("anthropic", "claude-opus-5").is_empty());
+    /// ```
+    pub fn of_model(wire: &str, model: &str) -> Self {
+        bound_reasoning::is_known_of(wire, model).then_some(Trait::BoundReasoning).into_iter().collect()
+    }
+
     /// Returns whether it is known that the service wants this.
     pub fn has(&self, one: Trait) -> bool {
         self.known.contains(&one)

@@ -157,7 +157,6 @@ fn refusals_of_reasoning() -> Vec<(Box<dyn Wire>, String)> {
     let encrypted = "The encrypted content gAAA...DQ== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
     vec![
         (anthropic(), json!({ "type": "error", "error": { "type": "invalid_request_error", "message": signature } }).to_string()),
-        (anthropic(), said(&format!("{signature}. The block is bound to a different conversation."))),
         (anthropic(), said(changed)),
         (anthropic(), said("messages.3.content.0: Invalid `data` in `redacted_thinking` block")),
         (anthropic(), passed_on(&json!({ "type": "error", "error": { "type": "invalid_request_error", "message": signature } })).to_string()),
@@ -194,6 +193,65 @@ fn a_refusal_of_reasoning_is_known() {
         for body in quoted {
             assert_eq!(learned(wire, 400, &body), None, "{} {body}", wire.name());
         }
+    }
+}
+
+#[test]
+fn a_refusal_that_says_that_reasoning_is_bound_is_known() {
+    let words = "Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
+    let more =
+        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".";
+    let redacted = words.replace("`thinking`", "`redacted_thinking`");
+    for (wire, words) in [
+        (anthropic(), format!("messages.1.content.0: {words} {more}")),
+        (anthropic(), words.to_owned()),
+        (anthropic(), redacted),
+        (chat(), format!("messages.3.content.0: {words}")),
+    ] {
+        let body = said(&words);
+        assert_eq!(learned(wire.as_ref(), 400, &body), Some(Trait::BoundReasoning), "{body}");
+        // Who knows that is told what goes.
+        let known = Traits::from_iter([Trait::BoundReasoning]);
+        assert_eq!(wire.learn(&known, 400, body.as_bytes()), Some(Trait::NoEarlierReasoning), "{body}");
+    }
+    let behind = json!({ "message": format!("The model returned the following errors: messages.1.content.0: {words}") });
+    assert_eq!(learned(bedrock().as_ref(), 400, &behind.to_string()), Some(Trait::BoundReasoning));
+    // What else is said of the place, and quoted, chooses nothing.
+    let said = said(
+        "Invalid `signature` in `thinking` block: the text was The block is bound to a different conversation.",
+    );
+    assert_eq!(learned(anthropic().as_ref(), 400, &said), Some(Trait::NoEarlierReasoning));
+}
+
+#[test]
+fn models_that_bind_reasoning_are_known_by_their_names() {
+    let bound = |wire: &str, model: &str| Traits::of_model(wire, model).has(Trait::BoundReasoning);
+    for (wire, model) in [
+        ("anthropic", "claude-fable-5-1"),
+        ("anthropic", "claude-fable-5-2"),
+        ("anthropic", "claude-opus-5-5"),
+        ("anthropic", "claude-opus-5.5"),
+        ("anthropic", "anthropic/claude-haiku-5-5"),
+        ("anthropic", "claude-sonnet-6"),
+        ("anthropic", "claude-opus-5-5@20260901"),
+        ("bedrock", "eu.anthropic.claude-fable-5-1-20260831-v1:0"),
+    ] {
+        assert!(bound(wire, model), "{wire} {model}");
+    }
+    for (wire, model) in [
+        ("anthropic", "claude-fable-5"),
+        ("anthropic", "claude-fable-5-20260609"),
+        ("anthropic", "claude-mythos-5-1"),
+        ("anthropic", "claude-opus-5"),
+        ("anthropic", "claude-opus-4-8"),
+        ("anthropic", "claude-sonnet-5"),
+        ("anthropic", "claude-3-5-haiku-20241022"),
+        ("anthropic", "script"),
+        ("bedrock", "amazon.nova-pro-v1:0"),
+        ("openai-chat", "claude-opus-5-5"),
+        ("openai-responses", "gpt-5.6-sol"),
+    ] {
+        assert!(!bound(wire, model), "{wire} {model}");
     }
 }
 
