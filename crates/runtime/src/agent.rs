@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) temperature: Option<f32>,
     pub(crate) thinking: Thinking,
     pub(crate) extra: Map<String, Value>,
+    pub(crate) bound_reasoning: Option<bool>,
     pub(crate) url: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) retries: Retries,
@@ -169,6 +170,7 @@ impl AgentBuilder {
             temperature: None,
             thinking: Thinking::Unsaid,
             extra: Map::new(),
+            bound_reasoning: None,
             url: None,
             limits: Limits::default(),
             retries: Retries::default(),
@@ -404,6 +406,18 @@ impl AgentBuilder {
     #[must_use]
     pub fn extra(mut self, fields: Map<String, Value>) -> Self {
         self.settings.extra = fields;
+        self
+    }
+
+    /// Says whether the model takes signed reasoning back only behind exactly what it was written behind: the same tools,
+    /// instructions and messages.
+    ///
+    /// Unless told, that is known of some models by [their names](trunkline_providers::Traits::of_model), and learned of a
+    /// refusal that says so. With `true` reasoning whose prefix has changed is left out, tools are the same in every request, and
+    /// notes of reverts decay as the setting for these says; with `false` nothing of that is done.
+    #[must_use]
+    pub fn bound_reasoning(mut self, bound: bool) -> Self {
+        self.settings.bound_reasoning = Some(bound);
         self
     }
 

@@ -311,8 +311,8 @@ impl Session {
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
         }
-        let setting = &self.settings().setup.revert;
-        if let Some((notes, messages)) = revert::delayed(setting, &self.state.tree, &self.state.revert) {
+        let (setting, binds) = (&self.settings().setup.revert, self.binds_reasoning());
+        if let Some((notes, messages)) = revert::delayed(setting, binds, &self.state.tree, &self.state.revert) {
             self.tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())

@@ -181,6 +181,7 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        self.mind_prefix();
         let held = self.hold().await?;
         self.load_last_reply().await?;
         self.note_break().await?;
@@ -254,9 +255,11 @@ impl Session {
             let mut draft = self.state.tree.draft();
             let missed = |node| revert::missed(&self.state, &message, node, at);
             let missed = self.state.tree.next_id().and_then(missed);
+            let bound = prompt.asked.and_then(|asked| asked.record(self.state.tree.next_id()?, &message, at));
             draft.append(message, at)?;
             let mut records = entries(draft);
             records.extend(missed);
+            records.extend(bound);
             records.extend(wants);
             records.append(&mut heard);
             self.commit(records, None).await?;

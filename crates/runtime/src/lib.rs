@@ -50,6 +50,7 @@ mod own_changes;
 mod pending;
 #[cfg(feature = "decision-objects")]
 mod permit;
+mod prefixes;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;

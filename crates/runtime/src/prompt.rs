@@ -6,18 +6,20 @@
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageList, ToolChoice, ToolSpec};
 use trunkline_providers::{Feature, Provider, Request, Support, Thinking, Trait, Traits};
-use trunkline_sanitize::{Reasoning, Repair, RequestFacts, WireRules, sanitize};
+use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::agent::Settings;
-use crate::choices;
 use crate::layers::revert;
 use crate::rendering::Rendering;
 use crate::state::State;
+use crate::{choices, prefixes};
 
 /// A request and what was repaired for it.
 pub(crate) struct Prompt {
     pub(crate) request: Request,
     pub(crate) repairs: Vec<Repair>,
+    /// What is noted of an answer, where reasoning is bound to what it was written behind.
+    pub(crate) asked: Option<prefixes::Asked>,
 }
 
 /// What the next request is held to; nothing, mostly.
@@ -40,6 +42,7 @@ pub(crate) fn build(
     sent: &MessageList,
 ) -> Prompt {
     let mut tools = tools(settings);
+    // A hold never offers less to a model whose reasoning is bound to its tools.
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
     }
@@ -50,25 +53,36 @@ pub(crate) fn build(
     request.thinking = settings.thinking;
     request.tool_choice = held.choice.unwrap_or_default();
     request.extra.clone_from(&settings.extra);
-    request.traits = state.wants.of(provider);
+    request.traits = prefixes::traits(state, settings, provider);
     let window = state.wants.window(provider, revert::window(&settings.setup));
-    let (rules, facts) = asked(&mut request, window, provider);
+    let (rules, mut facts) = asked(&mut request, window, provider);
+    let binds = rules.reasoning_bound;
+    if binds {
+        facts.head = Some(prefixes::head(&request.tools, &request.extra));
+        facts.prefixes = state.prefixes.known().clone();
+    }
     rendering.refresh(state);
     debug_assert!(
-        rendering.shows(&revert::rendered(&settings.setup.revert, &state.tree, &state.revert)),
+        rendering.shows(&revert::rendered(&settings.setup.revert, binds, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
     let disowns = state.wants.disowns(provider, rendering.messages());
-    if !disowns && rendering.is_legal(&rules, &facts) {
-        debug_assert!(rendering.needs_nothing(&rules, &facts), "what was found legal needs no repair");
-        request.messages = rendering.list().clone();
-        return Prompt { request, repairs: Vec::new() };
+    if !disowns && let Some(legal) = rendering.legal(&rules, &facts) {
+        debug_assert!(rendering.agrees(&legal, &rules, &facts), "what was found legal needs no other repair");
+        request.messages = legal.list;
+        let asked = legal.prefix.map(|prefix| prefixes::Asked { prefix, rules });
+        return Prompt { request, repairs: legal.repairs, asked };
     }
     let mut rendered: Vec<_> = rendering.messages().iter().map(|message| Message::clone(message)).collect();
     state.wants.disown(provider, &mut rendered);
     let repairs = put(&mut request, rendered, &rules, &facts, provider);
     share(&mut request.messages, rendering.list(), sent);
-    Prompt { request, repairs }
+    let asked = binds.then(|| {
+        let mut prefix = Prefix::after(facts.head.as_ref());
+        request.messages.iter().for_each(|message| prefix.message(message));
+        prefixes::Asked { prefix: prefix.digest(), rules }
+    });
+    Prompt { request, repairs, asked }
 }
 
 /// Returns the tools on offer.
@@ -186,6 +200,7 @@ fn rules(provider: &dyn Provider, traits: &Traits) -> WireRules {
     if traits.has(Trait::UnsignedReasoning) && rules.reasoning == Reasoning::Signed {
         rules.reasoning = Reasoning::SignedOrReturned;
     }
+    rules.reasoning_bound = traits.has(Trait::BoundReasoning);
     if traits.has(Trait::NoReasoningBack) {
         rules.reasoning = Reasoning::Absent;
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId};
-use trunkline_sanitize::{LiveCheck, RequestFacts, WireRules, sanitize};
+use trunkline_sanitize::{LiveCheck, PrefixDigest, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::layers::revert;
 use crate::state::State;
@@ -20,16 +20,38 @@ pub(crate) struct Rendering {
     check: LiveCheck,
     /// How many messages, from the first, are those that were checked last.
     kept: usize,
+    // Whether the reasoning of the model is bound to what stands before it.
+    binds: bool,
+    // The list without reasoning that was written behind something else, while there is any.
+    bound: MessageList,
+}
+
+/// A list that may be sent.
+pub(crate) struct Legal {
+    pub(crate) list: MessageList,
+    /// What of what was rendered is left out.
+    pub(crate) repairs: Vec<Repair>,
+    /// What an answer to it is written behind, where that matters.
+    pub(crate) prefix: Option<PrefixDigest>,
 }
 
 impl Rendering {
-    pub(crate) fn new(setting: &revert::Setting) -> Self {
+    pub(crate) fn new(setting: &revert::Setting, binds: bool) -> Self {
         Rendering {
-            live: revert::Live::new(setting),
+            live: revert::Live::new(setting, binds),
             plain: Plain::default(),
             list: MessageList::new(),
             check: LiveCheck::new(),
             kept: 0,
+            binds,
+            bound: MessageList::new(),
+        }
+    }
+
+    /// Renders all anew if it was done for a model of another kind.
+    pub(crate) fn mind(&mut self, setting: &revert::Setting, binds: bool) {
+        if self.binds != binds {
+            *self = Rendering::new(setting, binds);
         }
     }
 
@@ -53,11 +75,22 @@ impl Rendering {
         self.live.messages().unwrap_or(&self.plain.messages)
     }
 
-    /// Returns whether the messages are legal as they stand; a `false` may be wrong.
-    pub(crate) fn is_legal(&mut self, rules: &WireRules, facts: &RequestFacts) -> bool {
+    /// Returns the messages as they may be sent, if nothing has to be mended but that reasoning is left out which was written behind
+    /// something else; a `None` may be wrong.
+    pub(crate) fn legal(&mut self, rules: &WireRules, facts: &RequestFacts) -> Option<Legal> {
         let messages = self.live.messages().unwrap_or(&self.plain.messages);
         let kept = std::mem::replace(&mut self.kept, messages.len());
-        self.check.is_legal(messages, kept, rules, facts)
+        let Some(found) = self.check.list(messages, kept, rules, facts) else {
+            self.bound = MessageList::new();
+            return None;
+        };
+        if found.repairs.is_empty() {
+            self.bound = MessageList::new();
+            return Some(Legal { list: self.list.clone(), repairs: Vec::new(), prefix: found.prefix });
+        }
+        self.bound.truncate(found.kept);
+        self.bound.extend(found.messages[self.bound.len()..].iter().cloned());
+        Some(Legal { list: self.bound.clone(), repairs: found.repairs.to_vec(), prefix: found.prefix })
     }
 
     /// Whether the messages are those of a list that was rendered whole; builds with debug assertions ask before each request.
@@ -65,11 +98,13 @@ impl Rendering {
         self.list.iter().map(|message| &**message).eq(rendered)
     }
 
-    /// Whether a look at the whole list finds nothing to do, asked likewise.
-    pub(crate) fn needs_nothing(&self, rules: &WireRules, facts: &RequestFacts) -> bool {
+    /// Whether a look at the whole list comes to the same, asked likewise.
+    pub(crate) fn agrees(&self, legal: &Legal, rules: &WireRules, facts: &RequestFacts) -> bool {
         let whole: Vec<Message> = self.messages().iter().map(|message| Message::clone(message)).collect();
         let sanitized = sanitize(&whole, rules, facts);
-        sanitized.repairs.is_empty() && !sanitized.thinking_off && *sanitized.messages == *whole
+        sanitized.repairs == legal.repairs
+            && !sanitized.thinking_off
+            && legal.list.iter().map(|message| &**message).eq(&*sanitized.messages)
     }
 
     #[cfg(feature = "revert")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use trunkline_revert::{Prompts, Rates, RenderPolicy, StallPolicy};
+use trunkline_revert::{Decay, Prompts, Rates, RenderPolicy, StallPolicy};
 
 use crate::Summarizer;
 
@@ -13,6 +13,9 @@ use crate::Summarizer;
 pub struct Reverts {
     /// How long notes are shown.
     pub render: RenderPolicy,
+    /// When notes go that have had their time, for models that take signed reasoning back only behind what it was written behind;
+    /// `render` says it for all others. See [`Reverts::bound_decay`].
+    pub bound_decay: Decay,
     /// What happens if the model wants to leave words of a person behind. It is refused unless told.
     pub prompts: Prompts,
     /// What cached tokens cost at the provider. Nothing is cached unless told; see [`Reverts::rates`].
@@ -63,6 +66,7 @@ impl Default for Reverts {
     fn default() -> Self {
         Reverts {
             render: RenderPolicy::default(),
+            bound_decay: Decay::CacheMinding,
             prompts: Prompts::Refuse,
             rates: None,
             summarizer: None,
@@ -79,6 +83,27 @@ impl Reverts {
     pub fn render(mut self, policy: RenderPolicy) -> Self {
         self.render = policy;
         self
+    }
+
+    /// Sets when notes go that have had their time, for models that take signed reasoning back only behind what it was written
+    /// behind (see [`AgentBuilder::bound_reasoning`](crate::AgentBuilder::bound_reasoning)).
+    ///
+    /// Unless told they wait for the next thing that changes what stands before them or is nearest behind, as a step back or a
+    /// compaction. With [`Decay::Exact`] a note goes when its time is over, and all reasoning behind it with it: a few lines
+    /// less are sent, and the model has to think again what it had thought.
+    #[must_use]
+    pub fn bound_decay(mut self, decay: Decay) -> Self {
+        self.bound_decay = decay;
+        self
+    }
+
+    /// Returns how long notes are shown to a model; `binds` tells that its reasoning is bound to what stands before it.
+    pub(crate) fn rendering(&self, binds: bool) -> RenderPolicy {
+        let mut policy = self.render;
+        if binds {
+            policy.decay = self.bound_decay;
+        }
+        policy
     }
 
     /// Sets what happens if the model wants to leave words of a person behind.

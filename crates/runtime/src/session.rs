@@ -150,7 +150,7 @@ impl Session {
         state.decision.check_settled()?;
         #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
         let tenure = crate::tenure::Tenure::new(claim, store.as_ref());
-        let rendering = Rendering::new(&agent.settings.setup.revert);
+        let rendering = Rendering::new(&agent.settings.setup.revert, false);
         let mut session = Session {
             agent,
             store,
@@ -213,7 +213,8 @@ impl Session {
 
     /// Returns the trunk as the model would be sent it, before it is made legal for a wire.
     pub fn rendered(&self) -> Vec<Message> {
-        revert::rendered(&self.settings().setup.revert, &self.state.tree, &self.state.revert)
+        let setting = &self.settings().setup.revert;
+        revert::rendered(setting, self.binds_reasoning(), &self.state.tree, &self.state.revert)
     }
 
     /// Returns whether everything that was ever recorded is in memory.

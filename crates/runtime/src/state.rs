@@ -13,7 +13,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 use crate::attempts::{ATTEMPT, Tries};
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError, moves, wants};
+use crate::{CallPlace, RuntimeError, moves, prefixes, wants};
 
 /// A session's state.
 pub(crate) struct State {
@@ -30,6 +30,7 @@ pub(crate) struct State {
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
     pub(crate) wants: wants::Part,
+    pub(crate) prefixes: prefixes::Part,
 }
 
 /// What is recorded of a call.
@@ -91,6 +92,7 @@ impl State {
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
             wants: wants::Part::default(),
+            prefixes: prefixes::Part::default(),
         })
     }
 
@@ -152,6 +154,7 @@ impl State {
             (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
             (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
             (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
+            (journal::LAYER, prefixes::WRITTEN_UNDER) => self.prefixes.record(note),
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;
@@ -162,6 +165,7 @@ impl State {
                 if note.kind == resolve::DISTRUSTED {
                     self.decision.distrust();
                     self.wants.distrust();
+                    self.prefixes.distrust();
                 }
             }
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,

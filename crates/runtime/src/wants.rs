@@ -266,8 +266,17 @@ impl Session {
             let until = (one == Trait::NoEarlierReasoning).then(|| self.state.tree.newest());
             let learned =
                 record(provider.as_ref(), one, at, |said| (said.refused, said.until) = (true, until));
-            self.commit(vec![learned], None).await?;
-            self.on_trial.push(one);
+            let (mut learned, mut on_trial) = (vec![learned], vec![one]);
+            if one == Trait::BoundReasoning {
+                // Behind what the reasoning so far was written is not known.
+                let until = Some(self.state.tree.newest());
+                let so_far = Trait::NoEarlierReasoning;
+                let lost = |said: &mut Said| (said.refused, said.until) = (true, until);
+                learned.push(record(provider.as_ref(), so_far, at, lost));
+                on_trial.push(so_far);
+            }
+            self.commit(learned, None).await?;
+            self.on_trial.append(&mut on_trial);
             return Ok(true);
         }
         if fault.wants().is_some() || fault.kind() == Some(ErrorKind::InvalidRequest) {

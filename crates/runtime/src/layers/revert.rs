@@ -149,11 +149,12 @@ pub(crate) fn specs(setting: &Setting) -> Vec<ToolSpec> {
 
 /// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries
 /// stand in place of what they cover in both.
-pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
+/// `binds` tells that its reasoning is bound to what stands before it.
+pub(crate) fn rendered(setting: &Setting, binds: bool, tree: &MessageTree, part: &Part) -> Vec<Message> {
     match setting {
         Some(reverts) => {
             let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
-            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.render, &clock);
+            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.rendering(binds), &clock);
             trunkline_revert::mark(rendered.messages)
         }
         None => tree.trunk().items().map(|item| item.message().clone()).collect(),
@@ -164,8 +165,8 @@ pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Ve
 pub(crate) struct Live(Option<LiveContext>);
 
 impl Live {
-    pub(crate) fn new(setting: &Setting) -> Self {
-        Live(setting.as_ref().map(|reverts| LiveContext::new(reverts.render)))
+    pub(crate) fn new(setting: &Setting, binds: bool) -> Self {
+        Live(setting.as_ref().map(|reverts| LiveContext::new(reverts.rendering(binds))))
     }
 
     /// Returns how many messages, from the first, are what they were.

@@ -78,14 +78,14 @@ pub(crate) fn specs(_: &Setting) -> Vec<ToolSpec> {
     Vec::new()
 }
 
-pub(crate) fn rendered(_: &Setting, tree: &MessageTree, _: &Part) -> Vec<Message> {
+pub(crate) fn rendered(_: &Setting, _: bool, tree: &MessageTree, _: &Part) -> Vec<Message> {
     tree.trunk().items().map(|item| item.message().clone()).collect()
 }
 
 pub(crate) struct Live;
 
 impl Live {
-    pub(crate) fn new(_: &Setting) -> Self {
+    pub(crate) fn new(_: &Setting, _: bool) -> Self {
         Live
     }
 

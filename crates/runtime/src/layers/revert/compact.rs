@@ -98,8 +98,13 @@ pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
 }
 
 /// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
-pub(crate) fn delayed(setting: &Setting, tree: &MessageTree, part: &Part) -> Option<(usize, usize)> {
-    let policy = &setting.as_ref()?.render;
+pub(crate) fn delayed(
+    setting: &Setting,
+    binds: bool,
+    tree: &MessageTree,
+    part: &Part,
+) -> Option<(usize, usize)> {
+    let policy = &setting.as_ref()?.rendering(binds);
     if policy.decay == Decay::Exact || part.notes.is_empty() {
         return None;
     }
