@@ -312,7 +312,8 @@ impl Session {
             self.commit(vec![lost], None).await?;
         }
         let (setting, binds) = (&self.settings().setup.revert, self.binds_reasoning());
-        if let Some((notes, messages)) = revert::delayed(setting, binds, &self.state.tree, &self.state.revert) {
+        if let Some((notes, messages)) = revert::delayed(setting, binds, &self.state.tree, &self.state.revert)
+        {
             self.tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())

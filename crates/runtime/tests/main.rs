@@ -19,6 +19,10 @@ mod binding_by_hand;
 #[cfg(feature = "default")]
 mod binding_scene;
 #[cfg(feature = "default")]
+mod bound_laws;
+#[cfg(feature = "default")]
+mod bound_reasoning;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod choice_laws;
@@ -115,6 +119,8 @@ mod staging;
 mod stall;
 #[cfg(feature = "default")]
 mod story;
+#[cfg(feature = "default")]
+mod strict_service;
 #[cfg(feature = "default")]
 mod summaries;
 #[cfg(feature = "default")]
