@@ -145,7 +145,7 @@ async fn play(speaks: Speaks, reverts: Reverts, numbers: Vec<u8>, acts: Vec<Act>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(128), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn nothing_is_refused_and_nothing_is_kept_back(

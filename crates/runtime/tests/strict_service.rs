@@ -283,11 +283,14 @@ fn asks_for_summary(body: &Value) -> bool {
     body.to_string().contains("You write the summary")
 }
 
+/// What a model answers to a body.
+type Script = dyn Fn(&Value) -> Vec<Block> + Send + Sync;
+
 /// A model of the service.
 pub(crate) struct Model {
     service: Strict,
     origin: Origin,
-    script: Box<dyn Fn(&Value) -> Vec<Block> + Send + Sync>,
+    script: Box<Script>,
 }
 
 #[async_trait]
