@@ -3,7 +3,6 @@
 //! A list is folded from left to right as it will be sent: what an answer loses changes what stands before the next one. So
 //! an answer that was written behind a list without the older reasoning is kept, and the older reasoning stays out.
 
-use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -134,11 +133,12 @@ impl Fold {
     fn go_back(&mut self, kept: usize, facts: &RequestFacts) {
         if kept < self.sent.len() {
             self.sent.truncate(kept);
-            self.left_out.retain(|repair| repair.at.message < kept);
-            self.states.retain(|(index, _)| *index < kept);
+            // Both are in the order of the list.
+            while self.left_out.pop_if(|repair| repair.at.message >= kept).is_some() {}
+            while self.states.pop_if(|(index, _)| *index >= kept).is_some() {}
             let state = self.states.last().cloned();
             let (from, mut end) = state.unwrap_or_else(|| (0, Prefix::after(facts.head.as_ref())));
-            self.sent.iter().skip(from).for_each(|message| end.message(message.borrow()));
+            self.sent.iter().skip(from).for_each(|message| end.message(message));
             self.end = end;
         }
     }

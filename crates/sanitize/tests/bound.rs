@@ -165,6 +165,28 @@ fn d11_other_tools_and_other_instructions_are_something_else() {
 }
 
 #[test]
+fn d11_instructions_that_come_late_are_something_else_only_for_what_stands_behind_them() {
+    let written = known([(2, behind(&[], "user: hi"))]);
+    let thinks = "assistant:\n+ thinking s2: hmm\n+ text: hello\nuser: well?";
+    let lost = |rules: &WireRules, text: &str, node: u32| {
+        let mut messages = parsed(text);
+        messages.iter_mut().for_each(|message| message.node = None);
+        let answer =
+            messages.iter_mut().find(|message| message.author == trunkline_message_tree::Author::Model);
+        answer.expect("one answers").node = Some(NodeId::new(node));
+        sent(&sanitize(&messages, rules, &written).messages, rules).is_empty()
+    };
+    let mut anywhere = WireRules::anthropic_mid_system();
+    anywhere.reasoning_bound = true;
+    for rules in [anthropic(), anywhere] {
+        assert!(!lost(&rules, &format!("user: hi\n{thinks}"), 2));
+        assert!(!lost(&rules, &format!("user: hi\n{thinks}\nsystem: be brief\nuser: go on"), 2));
+        assert!(lost(&rules, &format!("user: hi\nsystem: be brief\n{thinks}"), 2));
+        assert!(lost(&rules, &format!("system: be brief\nuser: hi\n{thinks}"), 2));
+    }
+}
+
+#[test]
 fn d11_a_running_loop_that_loses_its_reasoning_is_asked_without() {
     let text = "user: hi
         assistant:
