@@ -13,6 +13,7 @@ use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{Agent, Cancel, Compaction, Limits, Reverts, RuntimeError};
 
 use crate::bound_reasoning::BINDS;
+use crate::kills::{Death, Mortal};
 use crate::story::{World, tools};
 use crate::strict_service::{Block, FREE, Speaks, Strict};
 
@@ -26,6 +27,8 @@ enum Act {
     Compact,
     /// Another process takes it up, maybe with another agent.
     Restart(How),
+    /// A process takes it up, is asked something, and dies at one of its writes.
+    Die(usize, Death),
 }
 
 /// How an agent is built.
@@ -49,6 +52,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Redo),
         1 => Just(Act::Compact),
         2 => how().prop_map(Act::Restart),
+        2 => (0_usize..9, prop_oneof![Just(Death::Lost), Just(Death::Kept), Just(Death::Fenced)])
+            .prop_map(|(left, death)| Act::Die(left, death)),
     ]
 }
 
@@ -128,6 +133,15 @@ async fn play(speaks: Speaks, reverts: Reverts, numbers: Vec<u8>, acts: Vec<Act>
                 session = build(now).open(store.clone(), &id).await.unwrap();
                 Ok(())
             }
+            Act::Die(left, death) => {
+                drop(session);
+                let mortal = Arc::new(Mortal::new(store.clone(), left, death));
+                if let Ok(mut mortal) = build(now).open(mortal, &id).await {
+                    let _ = mortal.prompt("go on", &Cancel::new()).await;
+                }
+                session = build(now).open(store.clone(), &id).await.unwrap();
+                session.resume(&Cancel::new()).await.map(drop)
+            }
         };
         match done {
             Ok(()) | Err(RuntimeError::Refused { .. }) => {}
@@ -145,7 +159,7 @@ async fn play(speaks: Speaks, reverts: Reverts, numbers: Vec<u8>, acts: Vec<Act>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn nothing_is_refused_and_nothing_is_kept_back(
