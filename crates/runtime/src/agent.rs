@@ -412,9 +412,9 @@ impl AgentBuilder {
     /// Says whether the model takes signed reasoning back only behind exactly what it was written behind: the same tools,
     /// instructions and messages.
     ///
-    /// Unless told, that is known of some models by [their names](trunkline_providers::Traits::of_model), and learned of a
-    /// refusal that says so. With `true` reasoning whose prefix has changed is left out, tools are the same in every request, and
-    /// notes of reverts decay as the setting for these says; with `false` nothing of that is done.
+    /// Without this it is known of some models by [their names](trunkline_providers::Traits::of_model), and learned of a refusal
+    /// that says so. With `true` reasoning whose prefix has changed is left out, the tools are the same in every request, and notes
+    /// of reverts decay as the setting for such models says; with `false` nothing of that is done.
     #[must_use]
     pub fn bound_reasoning(mut self, bound: bool) -> Self {
         self.settings.bound_reasoning = Some(bound);

@@ -1,8 +1,8 @@
 //! Behind what answers were written, where a model takes signed reasoning back only behind that.
 //!
-//! A digest of the request that an answer came to is kept beside the answer, in its batch. So whoever takes a session up knows
-//! whether its reasoning still stands where it stood. What an import brings along is not believed: then nothing is known, and
-//! the service says what it does not take.
+//! A digest of the request is recorded with its answer, in one batch, so that another process knows as well whether the prefix of
+//! an answer has changed since. What an import brings along is not believed: then nothing is known of its answers, and the
+//! service says what it does not take.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -48,7 +48,7 @@ impl Rendering {
         }
     }
 
-    /// Renders all anew if it was done for a model of another kind.
+    /// Begins again if what is kept was rendered for a model of the other kind.
     pub(crate) fn mind(&mut self, setting: &revert::Setting, binds: bool) {
         if self.binds != binds {
             *self = Rendering::new(setting, binds);

@@ -88,9 +88,10 @@ impl Reverts {
     /// Sets when notes go that have had their time, for models that take signed reasoning back only behind what it was written
     /// behind (see [`AgentBuilder::bound_reasoning`](crate::AgentBuilder::bound_reasoning)).
     ///
-    /// Unless told they wait for the next thing that changes what stands before them or is nearest behind, as a step back or a
-    /// compaction. With [`Decay::Exact`] a note goes when its time is over, and all reasoning behind it with it: a few lines
-    /// less are sent, and the model has to think again what it had thought.
+    /// [`Decay::CacheMinding`] by default: a note whose time is over stays until something else changes the conversation at its
+    /// place or before it, such as a step back or a compaction, since a few lines more cost less than the reasoning behind them.
+    /// With [`Decay::Exact`] it goes at once, and that reasoning is left out from then on. Either way the change is told as the break of the
+    /// cache that it is.
     #[must_use]
     pub fn bound_decay(mut self, decay: Decay) -> Self {
         self.bound_decay = decay;

@@ -1,4 +1,4 @@
-//! Finds signed reasoning that no longer stands behind what it was written behind.
+//! Finds signed reasoning whose prefix has changed since it was written.
 //!
 //! A list is folded from left to right as it will be sent: what an answer loses changes what stands before the next one. So
 //! an answer that was written behind a list without the older reasoning is kept, and the older reasoning stays out.
@@ -32,9 +32,9 @@ pub(crate) fn is_signed(message: &Message, rules: &WireRules) -> bool {
     message.role == Role::Assistant && message.content.iter().any(signed)
 }
 
-/// Whether it was found that the reasoning of a message stands behind something else now.
-pub(crate) fn is_moved(message: &Message, facts: &RequestFacts) -> bool {
-    !facts.moved.is_empty() && message.node.is_some_and(|node| facts.moved.contains(&node))
+/// Whether it was found that the prefix of an answer has changed.
+pub(crate) fn is_unbound(message: &Message, facts: &RequestFacts) -> bool {
+    !facts.unbound.is_empty() && message.node.is_some_and(|node| facts.unbound.contains(&node))
 }
 
 /// Whether the reasoning of a message was written behind something else than what stands before it.
@@ -43,8 +43,8 @@ fn differs(message: &Message, before: &Prefix, rules: &WireRules, facts: &Reques
     written.is_some_and(|written| is_signed(message, rules) && before.digest() != *written)
 }
 
-/// Returns the answers of a list whose reasoning stands behind something else than when they were written.
-pub(crate) fn moved(messages: &[Message], rules: &WireRules, facts: &RequestFacts) -> BTreeSet<NodeId> {
+/// Returns the answers of a list that hold signed reasoning and whose prefix has changed.
+pub(crate) fn unbound(messages: &[Message], rules: &WireRules, facts: &RequestFacts) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     let mut before = Prefix::after(facts.head.as_ref());
     for message in messages {
@@ -71,7 +71,7 @@ fn without_reasoning(
     facts: &RequestFacts,
 ) -> (Message, Vec<Repair>) {
     let mut facts = facts.clone();
-    facts.moved.extend(message.node);
+    facts.unbound.extend(message.node);
     passes::drop_refused_of(index, message.clone(), rules, &facts)
 }
 

@@ -61,9 +61,9 @@ pub struct RequestFacts {
     /// An answer of which nothing is known counts as one that stands where it stood.
     #[serde(skip_serializing_if = "Prefixes::is_empty")]
     pub prefixes: Prefixes,
-    /// The answers whose reasoning was found to stand elsewhere, while a list is gone over.
+    /// The answers whose prefix was found to have changed, while a list is gone over.
     #[serde(skip)]
-    pub(crate) moved: BTreeSet<NodeId>,
+    pub(crate) unbound: BTreeSet<NodeId>,
     /// The message with which the running tool loop begins, while a list is gone over.
     #[serde(skip)]
     pub(crate) loop_from: usize,

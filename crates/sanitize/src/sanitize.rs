@@ -84,14 +84,14 @@ pub fn sanitize<'a>(
     let mut known = facts.clone();
     let mut sanitized = go_over(Cow::Borrowed(&*messages), rules, &known);
     loop {
-        let moved = bound::moved(&sanitized.messages, rules, &known);
-        if !moved.is_subset(&known.moved) {
-            known.moved.extend(moved);
+        let unbound = bound::unbound(&sanitized.messages, rules, &known);
+        if !unbound.is_subset(&known.unbound) {
+            known.unbound.extend(unbound);
             sanitized = go_over(Cow::Borrowed(&*messages), rules, &known);
             continue;
         }
         // Messages that were joined are one answer, and lose the reasoning of all.
-        let joined = (!moved.is_empty()).then(|| {
+        let joined = (!unbound.is_empty()).then(|| {
             let joined = Cow::Owned(sanitized.messages.to_vec());
             go_over(joined, rules, &known)
         });
@@ -108,7 +108,7 @@ pub fn sanitize<'a>(
     Sanitized { messages, repairs, thinking_off }
 }
 
-/// Makes a list legal, without the reasoning that was found to stand elsewhere.
+/// Makes a list legal, without the reasoning of answers whose prefix was found to have changed.
 fn go_over<'a>(messages: Cow<'a, [Message]>, rules: &WireRules, facts: &RequestFacts) -> Sanitized<'a> {
     let end = Place::end(messages.len());
     let mut repairs = Vec::new();

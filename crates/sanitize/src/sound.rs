@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
         if !placed || message.content.is_empty() {
             return false;
         }
-        if bound::is_moved(message, self.facts) && bound::is_signed(message, self.rules) {
+        if bound::is_unbound(message, self.facts) && bound::is_signed(message, self.rules) {
             return false;
         }
         let beside_call = message.calls().next().is_some();

@@ -125,7 +125,7 @@ impl Case<'_> {
         let mut before = Prefix::after(self.facts.head.as_ref());
         for (index, message) in messages.iter().enumerate() {
             let written = message.node.and_then(|node| self.facts.prefixes.get(node)).copied();
-            let moved = written.is_some_and(|written| written != before.digest());
+            let changed = written.is_some_and(|written| written != before.digest());
             for (block, content) in message.content.iter().enumerate() {
                 let bound = match content {
                     Content::Thinking { signature: Some(signature), .. } => !signature.is_empty(),
@@ -133,7 +133,7 @@ impl Case<'_> {
                     Content::Opaque { wire, json } => self.is_reasoning_item(wire, json),
                     _ => false,
                 };
-                if moved && bound && message.role == Role::Assistant {
+                if changed && bound && message.role == Role::Assistant {
                     let kind = ViolationKind::ForeignThinking { why: ThinkingLoss::PrefixChanged };
                     self.find(Place::message(index, message).block(block), kind);
                 }

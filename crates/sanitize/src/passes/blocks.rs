@@ -37,7 +37,7 @@ pub(crate) fn drop_refused(
         quote_foreign_items(message, *at, rules, facts, repairs);
         // Items of one answer point at its reasoning; if that has to go, they go with it.
         let orphaned = is_orphaned(message, rules, facts);
-        let moved = bound::is_moved(message, facts);
+        let unbound = bound::is_unbound(message, facts);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         // A call that becomes words later on keeps no white space company.
         let flattened = rules.tool_blocks_need_tools && facts.tools_offered == Some(false);
@@ -104,7 +104,7 @@ pub(crate) fn drop_refused(
                         && rules.fields.takes_part(json)
                         && (signs || !is_signed_part(json));
                     // What was said beside a text is no item, and points at nothing.
-                    let stays = !orphaned || (moved && is_beside(json));
+                    let stays = !orphaned || (unbound && is_beside(json));
                     lost(BlockKind::Opaque, native, json::is_carried_object(json) && stays)
                 }
                 _ => None,
@@ -178,7 +178,7 @@ fn drop_thinking(
         _ => false,
     };
     let encrypted = |block: &Content| matches!(block, Content::RedactedThinking { .. });
-    let moved = bound::is_moved(message, facts);
+    let unbound = bound::is_unbound(message, facts);
     let returns = may_return(message, at.message, rules, facts);
     let closed = is_unsigned(message) && !returns && is_from_here(message, facts);
     let mixed = message.content.iter().any(unsigned);
@@ -186,10 +186,10 @@ fn drop_thinking(
         Reasoning::Absent => ThinkingLoss::NotOnWire,
         Reasoning::Returned if !is_from_here(message, facts) => ThinkingLoss::NotOnWire,
         _ if !assistant => ThinkingLoss::Misplaced,
-        Reasoning::Any if !moved => return,
+        Reasoning::Any if !unbound => return,
         Reasoning::Any => ThinkingLoss::PrefixChanged,
         _ if !ours => ThinkingLoss::Foreign,
-        _ if moved => ThinkingLoss::PrefixChanged,
+        _ if unbound => ThinkingLoss::PrefixChanged,
         Reasoning::Signed if mixed => ThinkingLoss::Unsigned,
         Reasoning::SignedOrReturned if mixed && closed => ThinkingLoss::LoopOver,
         Reasoning::SignedOrReturned if mixed && !returns => ThinkingLoss::Unsigned,
@@ -299,7 +299,7 @@ fn quote_foreign_items(
 /// Whether a message holds items of reasoning that have to go, so that whatever points at them has to go with them.
 pub(super) fn is_orphaned(message: &Message, rules: &WireRules, facts: &RequestFacts) -> bool {
     message.role == Role::Assistant
-        && (!is_ours(message, facts) || bound::is_moved(message, facts))
+        && (!is_ours(message, facts) || bound::is_unbound(message, facts))
         && message.content.iter().any(|block| is_item(block, rules))
 }
 
