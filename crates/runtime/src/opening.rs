@@ -60,8 +60,10 @@ impl Session {
         }
         // Also where it cannot be kept: it is tried again when as much has left.
         self.state.beside = self.state.tree.beside();
+        let reached = std::mem::take(&mut self.state.reached_beside);
         let (store, lease) = (self.store.as_ref(), &self.lease);
-        let read = match trimmed(store, lease.session()).await {
+        let older = if reached { None } else { trimmed(store, lease.session()).await };
+        let read = match older {
             Some(read) => Ok(read),
             None => whole(store, lease.session()).await,
         };
@@ -130,7 +132,7 @@ async fn from_snapshot(
     // A head on a node without words is one that the snapshot did not know of.
     let has_words = state.tree.trunk().nodes().all(|(_, node)| !node.is_bare());
     state.beside = state.tree.beside();
-    (fits && has_words).then_some((state, seen, since))
+    (fits && has_words && state.resolve.knows_what_it_undoes()).then_some((state, seen, since))
 }
 
 /// Folds what was read, and returns what stood where.

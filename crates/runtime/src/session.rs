@@ -234,16 +234,18 @@ impl Session {
     ///
     /// [`RuntimeError::Store`] if the log cannot be read.
     pub async fn load_whole(&mut self) -> Result<(), RuntimeError> {
+        // What is brought back now the last snapshot has left out.
+        self.state.reached_beside = true;
         if self.state.whole {
             return Ok(());
         }
         let log = self.store.load(self.lease.session()).await?;
         let mut state = State::replay(&log)?;
         state.revert.watch(&self.settings().setup.revert);
-        state.beside = self.state.beside;
+        (state.beside, state.reached_beside) = (self.state.beside, true);
         self.state = state;
         // What it has read up to here it has read from the smaller tree.
-        self.rendering = Rendering::new(&self.settings().setup.revert);
+        self.rendering = Rendering::new(&self.settings().setup.revert, self.binds_reasoning());
         Ok(())
     }
 

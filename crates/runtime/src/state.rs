@@ -21,6 +21,8 @@ pub(crate) struct State {
     pub(crate) whole: bool,
     /// How many nodes stood beside the trunk when a snapshot was kept last.
     pub(crate) beside: usize,
+    /// Whether something was asked for since then that a snapshot may have left out.
+    pub(crate) reached_beside: bool,
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
@@ -83,6 +85,7 @@ impl State {
         Ok(State {
             whole: true,
             beside: 0,
+            reached_beside: false,
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),

@@ -12,6 +12,7 @@ use trunkline_session_store::Note;
 
 use crate::attempts::ATTEMPT;
 use crate::layers::{decision, resolve, revert};
+use crate::prefixes::WRITTEN_UNDER;
 use crate::spine::Step;
 use crate::state::State;
 use crate::{choices, journal, moves, wants};
@@ -132,6 +133,7 @@ impl<'a> Needs<'a> {
         }
         match (note.layer.as_str(), note.kind.as_str()) {
             (journal::LAYER, journal::CALL_STARTED | journal::CALL_FINISHED) => self.is_of_trunk(note),
+            (journal::LAYER, WRITTEN_UNDER) => self.is_of_trunk(note),
             (journal::LAYER, ATTEMPT) => seq > last.went_on,
             (journal::LAYER, wants::SERVICE | wants::WINDOW | wants::ASKED) => true,
             (moves::LAYER, moves::NAME) => true,

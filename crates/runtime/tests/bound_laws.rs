@@ -98,6 +98,8 @@ fn agent(
         .thinking(Thinking::Effort(Effort::Medium))
         .limits(limits)
         .with_reverts(reverts.clone())
+        // Whoever takes it up has what is recorded of the trunk alone.
+        .snapshot_after(0)
         .with_compaction(Compaction::new(CompactPolicy::new(4_000).keep(20, 1)));
     if speaks == Speaks::Responses && !how.free {
         agent = agent.bound_reasoning(true);

@@ -258,9 +258,20 @@ impl Part {
             !settled || named.contains(&Some(entry.id)) || lately(&entry.id) || on_trunk(entry)
         });
         let mut ids: BTreeSet<Id> = needed.map(|entry| entry.id).collect();
-        let undone: Vec<Id> = ids.iter().filter_map(|id| self.queue.get(*id)?.proposal.undo_of).collect();
-        ids.extend(undone);
+        // What is taken back is older, and may have taken something back itself.
+        for entry in self.queue.iter().rev() {
+            if let Some(undone) = entry.proposal.undo_of.filter(|_| ids.contains(&entry.id)) {
+                ids.insert(undone);
+            }
+        }
         ids
+    }
+
+    /// Returns whether each proposal that takes another one back has that beside it.
+    #[cfg(all(feature = "revert", feature = "decision-objects"))]
+    pub(crate) fn knows_what_it_undoes(&self) -> bool {
+        let mut undone = self.queue.iter().filter_map(|entry| entry.proposal.undo_of);
+        undone.all(|id| self.queue.get(id).is_some())
     }
 
     fn shows_in_fingerprints(&self, id: Id) -> bool {
