@@ -106,6 +106,9 @@ impl MessageTree {
     }
 
     /// Returns everything that happened, root first: what [`MessageTree::replay`] reads.
+    ///
+    /// A node that [is bare](Node::is_bare) comes out with an empty message, and a replay takes that for all that was said: of
+    /// a tree with such nodes keep the log, not these.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         let mut moves = self.moved_at.iter().zip(&self.moves).peekable();
         let mut nodes = self.nodes.iter().enumerate();

@@ -248,16 +248,16 @@ pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
 /// Only what it has itself counts. `Near` is words in its place: the name of the tool beside `required` on llama.cpp, all of
 /// it on Ollama. Those we have too, and offering one tool alone is more.
 ///
-/// A model whose reasoning is bound to what stands before it reasons, so nothing is demanded of it, and it is offered the same
-/// tools each time: it is held by words alone.
-fn wire(provider: &dyn Provider, thinking: bool, binds: bool) -> Wire {
+/// A model whose reasoning is bound to what stands before it is offered the same tools each time. Unless it is asked not to reason,
+/// nothing is demanded of it either: it is held by words alone.
+fn wire(provider: &dyn Provider, asked: Thinking, thinks: bool, binds: bool) -> Wire {
     let has = |feature| provider.support(feature) == Support::Native;
     let mut wire = Wire::new(match (has(Feature::ChoiceNamed), has(Feature::ChoiceAny)) {
         (true, _) => Forcing::Named,
         (false, true) => Forcing::Any,
         (false, false) => Forcing::No,
     });
-    wire.thinking = thinking || binds;
+    wire.thinking = thinks || (binds && asked != Thinking::Off);
     wire.narrowing = !binds;
     wire
 }
@@ -339,7 +339,8 @@ impl Session {
         let tools: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let provider = self.settings().provider.as_ref();
         let thinks = thinks(self.settings().thinking, &self.state, provider);
-        let mut scene = Scene::new(wire(provider, thinks, self.binds_reasoning()), &tools);
+        let mut scene =
+            Scene::new(wire(provider, self.settings().thinking, thinks, self.binds_reasoning()), &tools);
         scene.gate = gate.as_ref();
         scene.reminded = &reminded;
         let mut planned = queue.clone();

@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// Reads everything if one of these is not in memory: it may have been settled long ago.
-    async fn load_proposals(&mut self, ids: &[ProposalId]) -> Result<(), RuntimeError> {
+    pub(crate) async fn load_proposals(&mut self, ids: &[ProposalId]) -> Result<(), RuntimeError> {
         match ids.iter().all(|id| self.state.resolve.queue.get(*id).is_some()) {
             true => Ok(()),
             false => self.load_whole().await,

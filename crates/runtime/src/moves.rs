@@ -71,7 +71,7 @@ impl Session {
     /// Merges branches into the trunk: what came of them follows the head as words of the harness.
     ///
     /// `tips` are the ends of the branches. What it would say without doing it: [`trunkline_revert::merge`] on
-    /// [`tree`](Session::tree) and [`notes`](Session::notes). Calls of an open turn that have not run do not run.
+    /// [`tree`](Session::tree) and [`notes`](Session::notes), after [`load_whole`](Session::load_whole). Calls of an open turn that have not run do not run.
     /// [`undo`](Session::undo) takes it back together with what came after it.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! Taking a session up without reading what it does not go on with.
 //!
 //! A snapshot says which records of the log a fold needs, and keeps the other nodes bare. What was said comes from the log
-//! itself, so a snapshot cannot tell it otherwise; one that does not fit to the log is not used, and the log is read whole.
+//! itself, so a snapshot cannot tell it otherwise. One that does not lead to the log's nodes and head is not used, and the log is
+//! read whole. That notes are missing cannot be seen: so one is made of the one before it only while nothing was asked for that
+//! it has left out.
 
 use trunkline_message_tree::{BareNode, Entry};
 use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
@@ -37,13 +39,17 @@ pub(crate) async fn state_of(
         Some(found) => found,
         None => {
             let Read { taken, since, .. } = whole(store, session).await?;
-            let (state, seen) = fold(taken)?;
+            let (mut state, seen) = fold(taken)?;
+            // One that is there was of no use, and must not become part of the next.
+            state.reached_beside = true;
             (state, seen, since)
         }
     };
     if since >= after && (after == 0 || saves(&state)) {
-        keep(store, lease, &state, &seen).await;
         state.beside = state.tree.beside();
+        if keep(store, lease, &state, &seen).await {
+            state.reached_beside = false;
+        }
     }
     Ok(state)
 }
@@ -53,16 +59,15 @@ impl Session {
     pub(crate) async fn keep_snapshot(&mut self) {
         let after = self.settings().snapshot_after;
         let left = self.state.tree.beside().saturating_sub(self.state.beside);
-        // It is written whole each time, so the more it knows already the more has to have come.
+        // All of it is written each time: the larger it is, the more nodes have to have left.
         let few = after.max(self.state.beside as u64 / 16).max(1);
         if (left as u64) < few || (after > 0 && !saves(&self.state)) {
             return;
         }
         // Also where it cannot be kept: it is tried again when as much has left.
         self.state.beside = self.state.tree.beside();
-        let reached = std::mem::take(&mut self.state.reached_beside);
         let (store, lease) = (self.store.as_ref(), &self.lease);
-        let older = if reached { None } else { trimmed(store, lease.session()).await };
+        let older = if self.state.reached_beside { None } else { trimmed(store, lease.session()).await };
         let read = match older {
             Some(read) => Ok(read),
             None => whole(store, lease.session()).await,
@@ -70,18 +75,23 @@ impl Session {
         let Ok(Read { taken, .. }) = read else { return };
         let after_the_root = taken.into_iter().skip(1);
         let seen: Vec<(u64, Seen)> = after_the_root.map(|(seq, taken)| (seq, taken.seen())).collect();
-        keep(store, lease, &self.state, &seen).await;
+        if keep(store, lease, &self.state, &seen).await {
+            self.state.reached_beside = false;
+        }
     }
 }
 
-/// Keeps a snapshot. One that cannot be kept costs time later and nothing else, so no fault of it stops anything.
-async fn keep(store: &dyn SessionStore, lease: &Lease, state: &State, seen: &[(u64, Seen)]) {
-    let Some(steps) = trim(state, seen) else { return };
-    let Ok(info) = store.info(lease.session()).await else { return };
-    if info.records == state.seq {
-        let bytes = spine::encode(steps.iter().map(|(seq, step)| (*seq, step)));
-        drop(store.keep_snapshot(lease, Snapshot::new(info.records, info.digest, spine::FORM, bytes)).await);
+/// Keeps a snapshot, and returns whether that was done. One that cannot be kept costs time later and nothing else, so no fault of
+/// it stops anything.
+async fn keep(store: &dyn SessionStore, lease: &Lease, state: &State, seen: &[(u64, Seen)]) -> bool {
+    let Some(steps) = trim(state, seen) else { return false };
+    let Ok(info) = store.info(lease.session()).await else { return false };
+    if info.records != state.seq {
+        return false;
     }
+    let bytes = spine::encode(steps.iter().map(|(seq, step)| (*seq, step)));
+    let snapshot = Snapshot::new(info.records, info.digest, spine::FORM, bytes);
+    store.keep_snapshot(lease, snapshot).await.is_ok()
 }
 
 async fn whole(store: &dyn SessionStore, session: &SessionId) -> Result<Read, RuntimeError> {
@@ -93,7 +103,7 @@ async fn whole(store: &dyn SessionStore, session: &SessionId) -> Result<Read, Ru
 /// Returns what a snapshot leaves of the log, and what came after it; nothing if there is none that can be read.
 async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> {
     let snapshot = store.snapshot(session).await.ok()?.filter(|kept| kept.form == spine::FORM)?;
-    let steps = spine::decode(&snapshot.bytes)?;
+    let steps = spine::decode(&snapshot.bytes, snapshot.seq)?;
     let named = steps.iter().filter(|(_, step)| matches!(step, Step::Read)).map(|(seq, _)| *seq);
     // The first record is the root, which no spine has.
     let numbers: Vec<u64> = std::iter::once(1).chain(named).collect();
@@ -126,13 +136,14 @@ async fn from_snapshot(
     state.whole = !trimmed;
     let info = store.info(session).await.ok()?;
     // The last records may be none that a fold needs.
-    state.seq = state.seq.max(info.records - since);
+    state.seq = state.seq.max(info.records.saturating_sub(since));
     let fits =
         (state.seq, state.tree.len() as u64, state.tree.head()) == (info.records, info.nodes, info.head);
     // A head on a node without words is one that the snapshot did not know of.
     let has_words = state.tree.trunk().nodes().all(|(_, node)| !node.is_bare());
     state.beside = state.tree.beside();
-    (fits && has_words && state.resolve.knows_what_it_undoes()).then_some((state, seen, since))
+    let knows_enough = state.resolve.knows_what_it_undoes() && !state.decision.is_being_settled();
+    (fits && has_words && knows_enough).then_some((state, seen, since))
 }
 
 /// Folds what was read, and returns what stood where.

@@ -43,6 +43,9 @@ impl Session {
             Ok(asked) => asked,
             Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
         };
+        if let Some(id) = asked.id {
+            self.load_proposals(&[id]).await?;
+        }
         let part = &self.state.resolve;
         let in_flight = part.choices.held(place).filter(|id| choices::may_wait(part, *id));
         let standing = self.settings().setup.choices.standing.as_ref().map(|(handler, _)| handler);

@@ -228,13 +228,14 @@ impl Session {
 
     /// Reads everything that was ever recorded, if it is not in memory. Costs in proportion to the log.
     ///
-    /// What needs it does so by itself: moves by a person, merges, rollbacks.
+    /// What needs it does so by itself: a person's moves, merges, rollbacks, undoing an edit, a verdict on a proposal that is not in
+    /// memory, a late result, a summary that was lost, and the first request after a move back.
     ///
     /// # Errors
     ///
     /// [`RuntimeError::Store`] if the log cannot be read.
     pub async fn load_whole(&mut self) -> Result<(), RuntimeError> {
-        // What is brought back now the last snapshot has left out.
+        // The caller wants what the last snapshot has left out, so the next one is made of the log.
         self.state.reached_beside = true;
         if self.state.whole {
             return Ok(());
@@ -257,7 +258,8 @@ impl Session {
         }
     }
 
-    /// Reads everything if the branch that was left last is what the provider's cache has.
+    /// Reads everything if the newest reply is on a branch that was left: the provider's cache has that branch, and what is
+    /// lost of it is told.
     pub(crate) async fn load_last_reply(&mut self) -> Result<(), RuntimeError> {
         if self.state.whole {
             return Ok(());

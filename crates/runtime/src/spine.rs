@@ -61,14 +61,14 @@ pub(crate) fn encode<'a>(steps: impl Iterator<Item = (u64, &'a Step)>) -> Vec<u8
     bytes
 }
 
-/// Reads what [`encode`] wrote; `None` if these bytes are not that.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<(u64, Step)>> {
+/// Reads what [`encode`] wrote of the records up to `until`; `None` if these bytes are not that.
+pub(crate) fn decode(bytes: &[u8], until: u64) -> Option<Vec<(u64, Step)>> {
     let mut rest = bytes;
-    let mut steps = Vec::with_capacity(bytes.len() / 5);
+    let mut steps = Vec::with_capacity((bytes.len() / 5).min(usize::try_from(until).unwrap_or_default()));
     let (mut seq, mut id, mut at) = (0u64, 0u64, 0u64);
     while !rest.is_empty() {
         let distance = take(&mut rest)?;
-        seq = seq.checked_add(distance).filter(|_| distance > 0)?;
+        seq = seq.checked_add(distance).filter(|seq| distance > 0 && *seq <= until)?;
         let (kind, more) = rest.split_first()?;
         rest = more;
         if *kind == READ {

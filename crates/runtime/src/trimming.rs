@@ -1,7 +1,7 @@
 //! Which records of a long log have to be folded again for a session to go on as it would.
 //!
 //! Of what stands on the trunk, and of what is not settled, everything is read. Of branches that were left the nodes are
-//! kept bare, and of runs that are decided and proposals that are settled there nothing is: whoever asks for them reads the
+//! kept bare, and of runs that are decided and proposals that are settled there nothing is: what asks for them reads the
 //! log whole ([`Session::load_whole`](crate::Session::load_whole)).
 
 use std::collections::{BTreeSet, HashSet};
@@ -63,10 +63,12 @@ struct Needs<'a> {
     /// The first message of each model, so that it is known who has answered.
     first_of_origin: HashSet<NodeId>,
     proposals: BTreeSet<resolve::Id>,
+    /// The messages whose calls made them.
+    proposed: HashSet<NodeId>,
     last: Last,
 }
 
-/// The numbers of the latest records of which only the latest counts.
+/// The number of the newest record of each kind of which only the newest counts.
 #[derive(Default)]
 struct Last {
     went_on: u64,
@@ -75,6 +77,7 @@ struct Last {
     drained: u64,
     applied: u64,
     choices: u64,
+    held: u64,
     mark: u64,
     decided: u64,
 }
@@ -100,30 +103,30 @@ impl<'a> Needs<'a> {
         }
         last.watched = from_the_last(WATCHED_TURNS, seen, revert::stall::TURN);
         last.drained = from_the_last(WATCHED_REVERTS, seen, revert::DRAINED);
-        Needs {
-            state,
-            since,
-            newest,
-            first_of_origin,
-            proposals: state.resolve.needed(&state.tree, since),
-            last,
-        }
+        let proposals = state.resolve.needed(&state.tree, since);
+        let calls = proposals.iter().filter_map(|id| state.resolve.queue.get(*id)?.proposal.call.as_ref());
+        let proposed = calls.filter_map(|call| call.node.parse().ok()).collect();
+        Needs { state, since, newest, first_of_origin, proposals, proposed, last }
     }
 
     fn node(&self, id: NodeId) -> Option<Step> {
         let tree = &self.state.tree;
         let node = tree.node(id).ok()?;
-        let whole = tree.is_on_trunk(id)
-            || matches!(node.link(), Link::Cover { .. })
-            || self.newest.is_some_and(|newest| id > newest)
-            || self.first_of_origin.contains(&id);
         // What is bare already stays so.
-        if whole && !node.is_bare() {
+        if self.is_whole(id, node) && !node.is_bare() {
             return Some(Step::Read);
         }
         let (role, author) = (node.message().role, node.message().author);
         let (at, link) = (node.at(), node.link().clone());
         Some(Step::Bare(BareNode { id, parent: node.parent()?, at, link, role, author }))
+    }
+
+    fn is_whole(&self, id: NodeId, node: &Node) -> bool {
+        self.state.tree.is_on_trunk(id)
+            || matches!(node.link(), Link::Cover { .. })
+            || self.newest.is_some_and(|newest| id > newest)
+            || self.first_of_origin.contains(&id)
+            || self.proposed.contains(&id)
     }
 
     fn note(&self, seq: u64, note: &Note) -> bool {
@@ -132,20 +135,22 @@ impl<'a> Needs<'a> {
             return true;
         }
         match (note.layer.as_str(), note.kind.as_str()) {
-            (journal::LAYER, journal::CALL_STARTED | journal::CALL_FINISHED) => self.is_of_trunk(note),
-            (journal::LAYER, WRITTEN_UNDER) => self.is_of_trunk(note),
+            (journal::LAYER, journal::CALL_STARTED | journal::CALL_FINISHED) => self.is_of_what_is_read(note),
+            (journal::LAYER, WRITTEN_UNDER) => self.is_of_what_is_read(note),
             (journal::LAYER, ATTEMPT) => seq > last.went_on,
             (journal::LAYER, wants::SERVICE | wants::WINDOW | wants::ASKED) => true,
             (moves::LAYER, moves::NAME) => true,
-            (revert::LAYER, revert::stall::TURN) => seq >= last.watched || self.is_of_trunk(note),
+            (revert::LAYER, revert::stall::TURN) => seq >= last.watched || self.is_of_what_is_read(note),
             (revert::LAYER, revert::DRAINED) => seq >= last.drained || seq == last.applied,
             (revert::LAYER, revert::CACHE_MISS) => false,
             // The unknown ones of these layers, too.
             (revert::LAYER, _) => true,
             (resolve::LAYER, resolve::held::UNTOLD) => seq > last.told,
             (resolve::LAYER, resolve::held::TOLD) => seq == last.told,
-            (resolve::LAYER, choices::CHOICES) => seq == last.choices || self.reminds(note),
-            (resolve::LAYER, choices::RESOLVING) => self.is_of_trunk(note),
+            (resolve::LAYER, choices::CHOICES) => {
+                seq == last.choices || seq == last.held || self.reminds(note)
+            }
+            (resolve::LAYER, choices::RESOLVING) => self.is_of_what_is_read(note),
             (resolve::LAYER, resolve::EVENT | resolve::kept::KEPT | resolve::STANDING | resolve::GATED) => {
                 journal::read::<Named>(note).is_ok_and(|named| self.proposals.contains(&named.proposal))
             }
@@ -157,13 +162,14 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Returns whether a note is about a node of the trunk. One that cannot be read is kept, so that it is told as before.
-    fn is_of_trunk(&self, note: &Note) -> bool {
+    /// Returns whether a note is about a node that is read. One that cannot be read itself is kept, so that it is told as before.
+    fn is_of_what_is_read(&self, note: &Note) -> bool {
         let node = journal::read::<About>(note).map(|about| match about {
             About { call: Some(call), .. } => Some(call.node),
             About { node, .. } => node,
         });
-        node.ok().flatten().is_none_or(|node| self.state.tree.is_on_trunk(node))
+        let is_read = |id: NodeId| self.state.tree.node(id).is_ok_and(|node| self.is_whole(id, node));
+        node.ok().flatten().is_none_or(is_read)
     }
 
     fn reminds(&self, note: &Note) -> bool {
@@ -176,7 +182,12 @@ impl Last {
     fn note(&mut self, state: &State, seq: u64, note: &Note) {
         match (note.layer.as_str(), note.kind.as_str()) {
             (resolve::LAYER, resolve::held::TOLD) => self.told = seq,
-            (resolve::LAYER, choices::CHOICES) => self.choices = seq,
+            (resolve::LAYER, choices::CHOICES) => {
+                self.choices = seq;
+                if journal::read::<Holds>(note).is_ok_and(|one| one.held.is_some()) {
+                    self.held = seq;
+                }
+            }
             (revert::LAYER, revert::DRAINED)
                 if journal::read::<Applied>(note).is_ok_and(|one| one.applied) =>
             {
@@ -225,6 +236,12 @@ struct At {
 struct Reminds {
     #[serde(default)]
     reminder: Option<At>,
+}
+
+#[derive(Deserialize)]
+struct Holds {
+    #[serde(default)]
+    held: Option<At>,
 }
 
 #[derive(Deserialize)]

@@ -261,7 +261,12 @@ impl Session {
         let provider = self.settings().provider.clone();
         let at = self.settings().now();
         // Of each it is tried once until the service answers, or it could have us ask for ever.
-        let fresh = fault.wants().filter(|one| !self.on_trial.contains(one));
+        let wanted = fault.wants().map(|one| match (one, self.settings().bound_reasoning) {
+            // That it binds was denied, and what it refused is left out all the same.
+            (Trait::BoundReasoning, Some(false)) => Trait::NoEarlierReasoning,
+            (one, _) => one,
+        });
+        let fresh = wanted.filter(|one| !self.on_trial.contains(one));
         if let Some(one) = fresh {
             let until = (one == Trait::NoEarlierReasoning).then(|| self.state.tree.newest());
             let learned =

@@ -98,7 +98,7 @@ fn agent(
         .thinking(Thinking::Effort(Effort::Medium))
         .limits(limits)
         .with_reverts(reverts.clone())
-        // Whoever takes it up has what is recorded of the trunk alone.
+        // What is taken up has the records of the trunk alone.
         .snapshot_after(0)
         .with_compaction(Compaction::new(CompactPolicy::new(4_000).keep(20, 1)));
     if speaks == Speaks::Responses && !how.free {

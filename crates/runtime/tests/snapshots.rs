@@ -7,7 +7,7 @@ use serde_json::json;
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::message_tree::{NodeId, notation};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::Verdict;
+use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, RuntimeError, Session};
 
@@ -116,6 +116,11 @@ fn reply(place: usize, kind: u8) -> Turn {
                 "category": "failure", "step": format!("n{}", place % 12), "summary": "it failed",
             }),
         ),
+        8 => Turn::new().call(
+            id,
+            "resolve",
+            &json!({ "action": "apply", "reason": "it is right", "id": format!("p{}", 1 + place % 5) }),
+        ),
         _ => Turn::say(format!("Finding {place} is this. It is good.")),
     }
 }
@@ -176,8 +181,8 @@ proptest! {
     #[test]
     fn a_session_from_a_snapshot_goes_on_as_one_from_the_log(
         acts in prop::collection::vec((life(), any::<bool>()), 1..24),
-        script in prop::collection::vec(0_u8..8, 0..32),
-        approval in prop_oneof![Just(Approval::Person), Just(Approval::Always)],
+        script in prop::collection::vec(0_u8..10, 0..32),
+        approval in prop_oneof![Just(Approval::Person), Just(Approval::Always), Just(Approval::Model)],
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(live(acts, &script, approval))?;
@@ -206,6 +211,34 @@ async fn what_stands_on_branches_that_were_left_is_read_when_it_is_asked_for() {
     assert!(twin.session.is_whole());
     assert!(notation::print_tree(twin.session.tree()).starts_with(&printed));
     assert_eq!((bare(&twin.session), twin.session.decisions().iter().count()), (0, 4));
+}
+
+/// The notes of a branch that came back are not in the snapshot that was kept before.
+#[tokio::test]
+async fn a_branch_that_came_back_is_whole_in_the_next_snapshot() {
+    // One run of eight edits; an answer elsewhere; the run goes on from its middle and steps back to its first edit.
+    let mut script: Vec<u8> = [2; 8].into();
+    script.extend([9, 9, 0, 0, 0, 0, 0, 4, 9]);
+    let mut twin = Twin::begin(&script, Approval::Always, 1).await;
+    twin.session.prompt("edit it", &Cancel::new()).await.unwrap();
+    twin.session.revert(NodeId::ROOT, None).await.unwrap();
+    twin.session.prompt("something else", &Cancel::new()).await.unwrap();
+    let mut twin = twin.restart().await;
+    let staged = twin.session.proposals().iter().count();
+    assert_eq!((twin.session.is_whole(), staged), (false, 1), "of those that were left the last is kept");
+    twin.session.go(NodeId::new(15)).await.unwrap();
+    let mut twin = twin.restart().await;
+    assert!(twin.session.is_whole(), "most of it stands on the trunk");
+    twin.session.resume(&Cancel::new()).await.unwrap();
+    let whole = twin.seen();
+    let twin = twin.restart().await;
+    assert!(!twin.session.is_whole(), "most of it was left again");
+    assert_eq!(twin.seen(), whole);
+    let on_trunk = |entry: &&Entry<serde_json::Value>| {
+        let node = entry.proposal.call.as_ref().map(|call| call.node.parse().unwrap());
+        node.is_some_and(|node| twin.session.tree().is_on_trunk(node))
+    };
+    assert_eq!(twin.session.proposals().iter().filter(on_trunk).count(), 1);
 }
 
 #[tokio::test]

@@ -43,14 +43,20 @@ fn differs(message: &Message, before: &Prefix, rules: &WireRules, facts: &Reques
     written.is_some_and(|written| is_signed(message, rules) && before.digest() != *written)
 }
 
-/// Returns the answers of a list that hold signed reasoning and whose prefix has changed.
+/// Returns the answers of a list that hold signed reasoning and whose prefix has changed; not all where one of them goes with
+/// its reasoning.
 pub(crate) fn unbound(messages: &[Message], rules: &WireRules, facts: &RequestFacts) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
     let mut before = Prefix::after(facts.head.as_ref());
     for message in messages {
         if differs(message, &before, rules, facts) {
             found.extend(message.node);
-            before.message(&without_reasoning(0, message, rules, facts).0);
+            let left = without_reasoning(0, message, rules, facts).0;
+            // A message without anything in it goes, and what stands behind it is judged when it is gone.
+            if left.content.is_empty() {
+                break;
+            }
+            before.message(&left);
         } else {
             before.message(message);
         }

@@ -203,6 +203,56 @@ fn d11_a_running_loop_that_loses_its_reasoning_is_asked_without() {
 }
 
 #[test]
+fn d11_what_was_written_after_an_answer_went_whole_is_kept() {
+    // The first answer was cut before it said anything. Without its reasoning it goes, and the second was written without it.
+    let text = r#"user: hi
+        assistant:
+        + opaque openai-responses {"type":"reasoning","id":"rs_1","encrypted_content":"abc"}
+        + opaque openai-responses {"type":"web_search_call","id":"ws_1"}
+        user: well?
+        assistant:
+        + opaque openai-responses {"type":"reasoning","id":"rs_2","encrypted_content":"def"}
+        + text: yes
+        user: go on"#;
+    check(
+        &responses(),
+        &known([(2, behind(&[], "user: hello there")), (4, behind(&[], "user: hi\nuser: well?"))]),
+        text,
+        expect![[r#"
+            ?? n2 block 0: thinking may not go to this model
+            ?? n4 block 0: thinking may not go to this model
+            user: hi
+            user: well?
+            assistant:
+            + opaque openai-responses {"type":"reasoning","id":"rs_2","encrypted_content":"def"}
+            + text: yes
+            user: go on
+            -- dropped opaque block: incomplete
+            -- dropped thinking (1): what stands before it has changed
+            -- dropped assistant message: empty
+        "#]],
+    );
+}
+
+#[test]
+fn other_rules_make_the_live_check_start_over() {
+    let text = "user: hi\nassistant:\n+ thinking s2: hmm\n+ text: hello\nuser: well?";
+    let messages: Vec<Arc<Message>> = parsed(text).into_iter().map(Arc::new).collect();
+    let facts = known([(2, behind(&[], "user: hello there"))]);
+    let mut check = LiveCheck::new();
+    let found = check.list(&messages, 0, &anthropic(), &facts).expect("only reasoning is left out");
+    let cause =
+        |repairs: &[trunkline_sanitize::Repair]| repairs.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(cause(found.repairs), ["dropped thinking (1): what stands before it has changed"]);
+    let mut absent = anthropic();
+    absent.reasoning = trunkline_sanitize::Reasoning::Absent;
+    let again = check.list(&messages, messages.len(), &absent, &facts).map(|list| cause(list.repairs));
+    let fresh = LiveCheck::new().list(&messages, 0, &absent, &facts).map(|list| cause(list.repairs));
+    assert_eq!(again, fresh);
+    assert_eq!(again, Some(vec!["dropped thinking (1): not on this wire".to_owned()]));
+}
+
+#[test]
 fn d11_on_responses_the_item_goes_with_those_that_point_at_it_and_words_keep_what_belongs_to_them() {
     check(
         &responses(),

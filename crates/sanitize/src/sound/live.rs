@@ -110,6 +110,9 @@ impl LiveCheck {
         if forced || !facts.fields.is_empty() || messages.len() >> INDEX_BITS > 0 {
             return None;
         }
+        if !self.asks_as_before(rules, facts) {
+            self.fold = Fold::default();
+        }
         let mut fold = std::mem::take(&mut self.fold);
         let mut kept = kept.min(messages.len());
         if rules.reasoning_bound {
@@ -131,6 +134,15 @@ impl LiveCheck {
         let prefix = rules.reasoning_bound.then(|| self.fold.digest());
         let messages = if rules.reasoning_bound { self.fold.sent() } else { messages };
         Some(LiveList { messages, kept, repairs: self.fold.left_out(), prefix })
+    }
+
+    /// Returns whether what is left out of an answer depends on what it depended on before.
+    fn asks_as_before(&self, rules: &WireRules, facts: &RequestFacts) -> bool {
+        let Some((ruled, asked)) = &self.asked else { return true };
+        let mut now = facts.clone();
+        now.prefixes = Prefixes::default();
+        now.loop_from = asked.loop_from;
+        ruled == rules && *asked == now
     }
 
     /// Returns the facts with the place of the running loop, and forgets what was read under others.
