@@ -35,11 +35,11 @@ pub(crate) async fn state_of(
     after: u64,
 ) -> Result<State, RuntimeError> {
     let session = lease.session();
-    let (mut state, seen, since) = match from_snapshot(store, session).await {
+    let (mut state, seen, since) = match from_snapshot(store, session, after).await {
         Some(found) => found,
         None => {
             let Read { taken, since, .. } = whole(store, session).await?;
-            let (mut state, seen) = fold(taken)?;
+            let (mut state, seen) = fold(taken, since >= after)?;
             // One that is there was of no use, and must not become part of the next.
             state.reached_beside = true;
             (state, seen, since)
@@ -130,9 +130,10 @@ async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> 
 async fn from_snapshot(
     store: &dyn SessionStore,
     session: &SessionId,
+    after: u64,
 ) -> Option<(State, Vec<(u64, Seen)>, u64)> {
     let Read { taken, trimmed, since } = trimmed(store, session).await?;
-    let (mut state, seen) = fold(taken).ok()?;
+    let (mut state, seen) = fold(taken, since >= after).ok()?;
     state.whole = !trimmed;
     let info = store.info(session).await.ok()?;
     // The last records may be none that a fold needs.
@@ -146,15 +147,15 @@ async fn from_snapshot(
     (fits && has_words && knows_enough).then_some((state, seen, since))
 }
 
-/// Folds what was read, and returns what stood where.
-fn fold(taken: Vec<(u64, Taken)>) -> Result<(State, Vec<(u64, Seen)>), RuntimeError> {
+/// Folds what was read, and returns what stood where if that is wanted.
+fn fold(taken: Vec<(u64, Taken)>, wanted: bool) -> Result<(State, Vec<(u64, Seen)>), RuntimeError> {
     let mut taken = taken.into_iter();
     let first = match taken.next() {
         Some((1, Taken::Record(record))) => Some(record),
         _ => None,
     };
     let mut state = State::begin(first.as_ref())?;
-    let mut seen = Vec::with_capacity(taken.len());
+    let mut seen = Vec::new();
     for (seq, taken) in taken {
         // What is noted of a record is the number of the one before it.
         state.seq = seq - 1;
@@ -163,7 +164,9 @@ fn fold(taken: Vec<(u64, Taken)>) -> Result<(State, Vec<(u64, Seen)>), RuntimeEr
             Taken::Record(record) => state.record(record)?,
         }
         state.seq = seq;
-        seen.push((seq, taken.seen()));
+        if wanted {
+            seen.push((seq, taken.seen()));
+        }
     }
     Ok((state, seen))
 }

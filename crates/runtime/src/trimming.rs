@@ -25,8 +25,9 @@ pub(crate) enum Seen {
     Blob,
 }
 
-/// How many turns of the latest, on whatever branch, a watch is told of. It remembers about as many outcomes.
-const WATCHED_TURNS: usize = 1024;
+/// How many turns of the latest, on whatever branch, a watch is told of. It would remember a thousand outcomes, each of which costs
+/// an opening some microseconds.
+const WATCHED_TURNS: usize = 256;
 
 /// How many reverts of the latest it is told of.
 const WATCHED_REVERTS: usize = 64;
