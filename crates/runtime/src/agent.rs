@@ -457,8 +457,8 @@ impl AgentBuilder {
     /// Sets after how many records that no snapshot knows a session that is opened keeps one, if its trunk is short; 1,024
     /// by default, [`u64::MAX`] for never, and 0 for each time, whatever it saves.
     ///
-    /// While a session is open, one is kept as a drive or a move ends, once as many nodes have left the trunk, and a sixteenth
-    /// of those that had before. None is kept while a step back waits for an answer, or a verdict to be bound.
+    /// While a session is open, one is kept as a drive or a move ends, once as many nodes have left the trunk since the last
+    /// one, or a sixteenth of those that were beside it then, whichever is more. None is kept while a step back waits for an answer, or a verdict to be bound.
     ///
     /// A snapshot lets the next opening pass over what stands on branches that were left; see
     /// [`Session::is_whole`]. It is a cache: the store may lose it at any time. It is used where the agent's build has all layers.

@@ -60,8 +60,8 @@ impl Session {
         let after = self.settings().snapshot_after;
         let left = self.state.tree.beside().saturating_sub(self.state.beside);
         // All of it is written each time: the larger it is, the more nodes have to have left.
-        let few = after.max(self.state.beside as u64 / 16).max(1);
-        if (left as u64) < few || (after > 0 && !saves(&self.state)) {
+        let least = after.max(self.state.beside as u64 / 16).max(1);
+        if (left as u64) < least || (after > 0 && !saves(&self.state)) {
             return;
         }
         // Also where it cannot be kept: it is tried again when as much has left.
