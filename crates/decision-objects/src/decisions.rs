@@ -2,19 +2,20 @@
 //!
 //! Types keep one process from deciding a run twice; this keeps two processes, or one that was restarted, from it.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use crate::{Decision, DecisionId, Predecessor, RunId, RunRecord, Verdict, VerdictKind};
 
 /// Stored decisions: at most one for each run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decisions {
-    by_run: BTreeMap<RunId, Decision>,
+    by_run: BTreeMap<RunId, Arc<Decision>>,
     /// One entry for each entry of `by_run`.
-    runs: BTreeMap<DecisionId, RunId>,
+    runs: HashMap<DecisionId, RunId>,
     /// What each rollback of `by_run` undid, with its own name.
-    undone: BTreeMap<DecisionId, DecisionId>,
+    undone: HashMap<DecisionId, DecisionId>,
 }
 
 /// What became of a decision that was to be admitted.
@@ -99,7 +100,7 @@ impl Decisions {
         Self::default()
     }
 
-    /// Adds a decision, if its run has none; the same decision again changes nothing.
+    /// Adds a decision, if its run has none; the same decision again changes nothing. A shared one is not copied.
     ///
     /// A rollback of a decision that is not here is admitted: it may be stored elsewhere. If that comes later, a
     /// [`Family`](crate::Family) tells what does not fit.
@@ -108,7 +109,8 @@ impl Decisions {
     ///
     /// [`LedgerError::AlreadyDecided`], [`LedgerError::IdInUse`], [`LedgerError::NothingToUndo`],
     /// [`LedgerError::UndoneAlready`], [`LedgerError::Circle`].
-    pub fn admit(&mut self, decision: Decision) -> Result<Admission, LedgerError> {
+    pub fn admit(&mut self, decision: impl Into<Arc<Decision>>) -> Result<Admission, LedgerError> {
+        let decision = decision.into();
         if let Some(first) = self.by_run.get(&decision.run()) {
             let again = *first == decision;
             let refused = AlreadyDecided { run: decision.run(), first: first.id() };
@@ -175,7 +177,7 @@ impl Decisions {
     /// The decision that closed `run`.
     #[must_use]
     pub fn of_run(&self, run: RunId) -> Option<&Decision> {
-        self.by_run.get(&run)
+        self.by_run.get(&run).map(|decision| &**decision)
     }
 
     /// The decision of that name.
@@ -186,7 +188,7 @@ impl Decisions {
 
     /// All of them, in the order of their runs' ids.
     pub fn iter(&self) -> impl Iterator<Item = &Decision> {
-        self.by_run.values()
+        self.by_run.values().map(|decision| &**decision)
     }
 
     /// Checks that the run which `record` follows ended in the verdict that allows it.

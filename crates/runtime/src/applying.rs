@@ -242,7 +242,7 @@ impl Session {
         attempt: Attempt,
         context: &ToolContext,
     ) -> Result<(Outcome, ToolOutput), RuntimeError> {
-        let cancel = self.cancel.clone();
+        let cancel = self.signal();
         // A drive that is dropped takes the future of the tool along, but not the threads that it works with.
         let mut forsaken = Forsaken(Some(context.cancel.clone()));
         let mut watched = pin!(self.asked_to_end());

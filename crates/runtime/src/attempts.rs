@@ -80,7 +80,7 @@ impl Attempt {
 #[derive(Debug, Default)]
 pub(crate) struct Tries {
     /// The latest that is followed by another one.
-    last: Option<Attempt>,
+    last: Option<Box<Attempt>>,
     /// Whether the model was told already that its answer had nothing in it.
     told_nothing: bool,
 }
@@ -106,7 +106,7 @@ impl Tries {
             (None, _) => *self = Tries::default(),
             // It did come through.
             (Some(_), Cause::Nothing) => *self = Tries { last: None, told_nothing: true },
-            (Some(_), _) => self.last = Some(attempt),
+            (Some(_), _) => self.last = Some(Box::new(attempt)),
         }
     }
 
@@ -136,7 +136,7 @@ impl Tries {
     }
 
     fn of(&self, asks: &Origin) -> Option<&Attempt> {
-        self.last.as_ref().filter(|last| last.origin == *asks)
+        self.last.as_deref().filter(|last| last.origin == *asks)
     }
 }
 

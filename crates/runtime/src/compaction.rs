@@ -14,6 +14,7 @@ use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compact
 
 use crate::asking_beside::ask_beside;
 use crate::layers::revert;
+use crate::rendering::Rendering;
 use crate::session::entries;
 use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
@@ -305,13 +306,15 @@ impl Session {
 
     /// Records where and why the next request does not continue the one before it, before it is sent.
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
-        self.rendering.refresh(&self.state);
-        let (live, at) = (self.rendering.live(), self.settings().now());
-        let lost = live.cache_break(&self.state.tree, &self.state.revert, at);
+        let (binds, at) = (self.binds_reasoning(), self.settings().now());
+        let setting = &self.agent.settings.setup.revert;
+        let rendering = Rendering::of(&mut self.rendering, setting, binds);
+        rendering.refresh(&self.state);
+        let lost = rendering.live().cache_break(&self.state.tree, &self.state.revert, at);
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
         }
-        let (setting, binds) = (&self.settings().setup.revert, self.binds_reasoning());
+        let setting = &self.settings().setup.revert;
         if let Some((notes, messages)) = revert::delayed(setting, binds, &self.state.tree, &self.state.revert)
         {
             self.tell(&Event::DecayDelayed { notes, messages });

@@ -14,6 +14,7 @@ use crate::asking_again::{Asked, InVain, Waiting};
 use crate::attempts::{self, brought_nothing};
 use crate::journal::{self, CallFinished};
 use crate::layers::{resolve, revert};
+use crate::rendering::Rendering;
 use crate::session::entries;
 use crate::state::CallStatus;
 use crate::turn::{self, Step};
@@ -181,13 +182,14 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
-        self.mind_prefix();
         let held = self.hold().await?;
         self.load_last_reply().await?;
         self.note_break().await?;
         self.note_asked().await?;
         let provider = self.settings().provider.clone();
-        let (settings, rendering) = (&self.agent.settings, &mut self.rendering);
+        let binds = self.binds_reasoning();
+        let settings = &self.agent.settings;
+        let rendering = Rendering::of(&mut self.rendering, &settings.setup.revert, binds);
         let prompt = prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.sent);
         let messages = prompt.request.messages.len();
         self.tell(&Event::Asking { turn, messages, repairs: prompt.repairs });

@@ -52,6 +52,7 @@ mod pending;
 mod permit;
 mod prefixes;
 mod prompt;
+mod rare;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
 #[cfg(feature = "resolve-queue")]

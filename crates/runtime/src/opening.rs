@@ -16,7 +16,8 @@ use crate::{RuntimeError, Session};
 /// What a fold takes in at one place of the log.
 enum Taken {
     Bare(BareNode),
-    Record(Record),
+    // Most are bare, and a record takes several times the room.
+    Record(Box<Record>),
 }
 
 /// A log as it is read to be gone on with.
@@ -96,7 +97,7 @@ async fn keep(store: &dyn SessionStore, lease: &Lease, state: &State, seen: &[(u
 
 async fn whole(store: &dyn SessionStore, session: &SessionId) -> Result<Read, RuntimeError> {
     let log = store.load(session).await?;
-    let taken = log.records.into_iter().map(|(seq, record)| (seq, Taken::Record(record)));
+    let taken = log.records.into_iter().map(|(seq, record)| (seq, Taken::record(record)));
     Ok(Read { taken: taken.collect(), trimmed: false, since: log.info.records })
 }
 
@@ -116,13 +117,13 @@ async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> 
             Step::Bare(bare) => Taken::Bare(bare),
             Step::Read => {
                 let kept = kept.next().filter(|kept| kept.seq == seq)?;
-                Taken::Record(kept.record(session).ok()?)
+                Taken::record(kept.record(session).ok()?)
             }
         };
         taken.push((seq, one));
     }
     let since = tail.len() as u64;
-    taken.extend(tail.into_iter().map(|(seq, record)| (seq, Taken::Record(record))));
+    taken.extend(tail.into_iter().map(|(seq, record)| (seq, Taken::record(record))));
     Some(Read { taken, trimmed: true, since })
 }
 
@@ -151,7 +152,7 @@ async fn from_snapshot(
 fn fold(taken: Vec<(u64, Taken)>, wanted: bool) -> Result<(State, Vec<(u64, Seen)>), RuntimeError> {
     let mut taken = taken.into_iter();
     let first = match taken.next() {
-        Some((1, Taken::Record(record))) => Some(record),
+        Some((1, Taken::Record(record))) => Some(*record),
         _ => None,
     };
     let mut state = State::begin(first.as_ref())?;
@@ -172,13 +173,20 @@ fn fold(taken: Vec<(u64, Taken)>, wanted: bool) -> Result<(State, Vec<(u64, Seen
 }
 
 impl Taken {
+    fn record(record: Record) -> Self {
+        Taken::Record(Box::new(record))
+    }
+
     fn seen(self) -> Seen {
-        match self {
-            Taken::Bare(bare) => Seen::Node(bare.id),
-            Taken::Record(Record::Entry(Entry::Node { id, .. })) => Seen::Node(id),
-            Taken::Record(Record::Entry(Entry::Move(_))) => Seen::Move,
-            Taken::Record(Record::Note(note)) => Seen::Note(note),
-            Taken::Record(Record::Blob(_)) => Seen::Blob,
+        let record = match self {
+            Taken::Bare(bare) => return Seen::Node(bare.id),
+            Taken::Record(record) => *record,
+        };
+        match record {
+            Record::Entry(Entry::Node { id, .. }) => Seen::Node(id),
+            Record::Entry(Entry::Move(_)) => Seen::Move,
+            Record::Note(note) => Seen::Note(Box::new(note)),
+            Record::Blob(_) => Seen::Blob,
         }
     }
 }

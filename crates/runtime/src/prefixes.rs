@@ -102,10 +102,4 @@ impl Session {
         let provider = self.settings().provider.as_ref();
         traits(&self.state, self.settings(), provider).has(Trait::BoundReasoning)
     }
-
-    /// Renders from now on as the model wants it, if that has become known since.
-    pub(crate) fn mind_prefix(&mut self) {
-        let binds = self.binds_reasoning();
-        self.rendering.mind(&self.agent.settings.setup.revert, binds);
-    }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Legal {
 }
 
 impl Rendering {
-    pub(crate) fn new(setting: &revert::Setting, binds: bool) -> Self {
+    fn new(setting: &revert::Setting, binds: bool) -> Self {
         Rendering {
             live: revert::Live::new(setting, binds),
             plain: Plain::default(),
@@ -48,11 +48,14 @@ impl Rendering {
         }
     }
 
-    /// Begins again if what is kept was rendered for a model of the other kind.
-    pub(crate) fn mind(&mut self, setting: &revert::Setting, binds: bool) {
-        if self.binds != binds {
-            *self = Rendering::new(setting, binds);
-        }
+    /// Returns what is kept, and begins with nothing if there is nothing, or if it was rendered for a model of the other kind.
+    pub(crate) fn of<'a>(
+        kept: &'a mut Option<Box<Rendering>>,
+        setting: &revert::Setting,
+        binds: bool,
+    ) -> &'a mut Self {
+        kept.take_if(|kept| kept.binds != binds);
+        kept.get_or_insert_with(|| Box::new(Rendering::new(setting, binds)))
     }
 
     /// Brings the messages up to date.

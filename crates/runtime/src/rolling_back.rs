@@ -103,7 +103,7 @@ impl Session {
     pub async fn finish_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         self.catch_up().await?;
         // What ended an earlier drive ends no waiting here.
-        self.cancel = Cancel::new();
+        self.cancel = Some(Cancel::new());
         self.take_old_cancels().await?;
         if !self.await_rollback().await? {
             // Whoever asked to cancel meant this waiting, and no drive after it.

@@ -28,7 +28,7 @@ pub struct Session {
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: MessageList,
     /// What is kept from one request to the next.
-    pub(crate) rendering: Rendering,
+    pub(crate) rendering: Option<Box<Rendering>>,
     /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
@@ -40,7 +40,7 @@ pub struct Session {
     /// What is being asked about branches that were left.
     pub(crate) summaries: revert::Summaries,
     /// The signal of the latest drive.
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: Option<Cancel>,
     /// The verdict that a letter gave to the run of the present drive.
     #[cfg(feature = "decision-objects")]
     pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
@@ -144,13 +144,13 @@ impl Session {
         #[cfg(not(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects")))]
         let mut state = State::replay(&store.load(id).await?)?;
         state.revert.watch(&agent.settings.setup.revert);
+        state.decision.log_ends();
         #[cfg(not(feature = "resolve-queue"))]
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
         #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
         let tenure = crate::tenure::Tenure::new(claim, store.as_ref());
-        let rendering = Rendering::new(&agent.settings.setup.revert, false);
         let mut session = Session {
             agent,
             store,
@@ -159,12 +159,12 @@ impl Session {
             summaries: revert::Summaries::new(&state.revert),
             state,
             sent: MessageList::new(),
-            rendering,
+            rendering: None,
             on_trial: Vec::new(),
             cuts: 0,
             behind: false,
             old,
-            cancel: Cancel::new(),
+            cancel: None,
             #[cfg(feature = "decision-objects")]
             closed: None,
             #[cfg(feature = "decision-objects")]
@@ -246,7 +246,7 @@ impl Session {
         (state.beside, state.reached_beside) = (self.state.beside, true);
         self.state = state;
         // What it has read up to here it has read from the smaller tree.
-        self.rendering = Rendering::new(&self.settings().setup.revert, self.binds_reasoning());
+        self.rendering = None;
         Ok(())
     }
 
@@ -401,7 +401,7 @@ impl Session {
     /// the drive is cancelled that may wait for another process.
     pub(crate) async fn ready(&mut self, cancel: &Cancel) -> Result<(), RuntimeError> {
         self.catch_up_or_abandon().await?;
-        self.cancel = cancel.clone();
+        self.cancel = Some(cancel.clone());
         // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
         // sender saw a writer.
         self.take_old_cancels().await?;
@@ -426,6 +426,11 @@ impl Session {
             return false;
         }
         self.state.open_turn().is_none()
+    }
+
+    /// Returns the signal of the latest drive.
+    pub(crate) fn signal(&mut self) -> Cancel {
+        self.cancel.get_or_insert_default().clone()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -4,6 +4,7 @@
 //! next is the same function of the same state.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use trunkline_message_tree::{
     Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
@@ -13,6 +14,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 use crate::attempts::{ATTEMPT, Tries};
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
+use crate::rare::{Rare, Unchanged};
 use crate::{CallPlace, RuntimeError, moves, prefixes, wants};
 
 /// A session's state.
@@ -29,10 +31,24 @@ pub(crate) struct State {
     pub(crate) tries: Tries,
     pub(crate) names: Names,
     pub(crate) revert: revert::Part,
-    pub(crate) resolve: resolve::Part,
+    pub(crate) resolve: Rare<resolve::Part>,
     pub(crate) decision: decision::Part,
-    pub(crate) wants: wants::Part,
+    pub(crate) wants: Rare<wants::Part>,
     pub(crate) prefixes: prefixes::Part,
+}
+
+impl Unchanged for resolve::Part {
+    fn unchanged() -> &'static Self {
+        static PART: LazyLock<resolve::Part> = LazyLock::new(resolve::Part::default);
+        &PART
+    }
+}
+
+impl Unchanged for wants::Part {
+    fn unchanged() -> &'static Self {
+        static PART: LazyLock<wants::Part> = LazyLock::new(wants::Part::default);
+        &PART
+    }
 }
 
 /// What is recorded of a call.
@@ -92,9 +108,9 @@ impl State {
             tries: Tries::default(),
             names: Names::default(),
             revert: revert::Part::default(),
-            resolve: resolve::Part::default(),
+            resolve: Rare::default(),
             decision: decision::Part::default(),
-            wants: wants::Part::default(),
+            wants: Rare::default(),
             prefixes: prefixes::Part::default(),
         })
     }
@@ -149,7 +165,9 @@ impl State {
             (journal::LAYER, journal::CALL_FINISHED) => {
                 let finished: CallFinished = journal::read(note)?;
                 let place = (finished.call.node, finished.call.index);
-                self.resolve.finished(&finished);
+                if finished.details.is_some() {
+                    self.resolve.finished(&finished);
+                }
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }

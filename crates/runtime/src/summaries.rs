@@ -6,7 +6,7 @@
 mod model;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +18,7 @@ use trunkline_revert::{Ledger, Note, NoteKind, SummaryBy};
 
 pub use self::model::ModelSummarizer;
 use crate::layers::revert::{LAYER, NOTE, Part, SUMMARY_ASKED};
+use crate::rare::{Rare, Unchanged};
 use crate::{Event, RuntimeError, Session, journal};
 
 /// How long a summary may take, whatever the summarizer itself says.
@@ -93,6 +94,13 @@ pub(crate) struct SummaryAsked {
 
 /// What is being asked. Dropping it stops the asking.
 pub(crate) struct Summaries {
+    asking: Rare<Asking>,
+    /// The notes before this one were made by other processes.
+    ours_from: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Asking {
     tasks: JoinSet<Result<String, SummaryError>>,
     by_task: HashMap<TaskId, MoveId>,
     /// What is to be asked when there is room.
@@ -101,22 +109,30 @@ pub(crate) struct Summaries {
     came: VecDeque<(MoveId, Result<String, String>)>,
     /// What this process has asked.
     started: HashSet<MoveId>,
-    /// The notes before this one were made by other processes.
-    ours_from: usize,
+}
+
+impl Unchanged for Asking {
+    fn unchanged() -> &'static Self {
+        static ASKING: LazyLock<Asking> = LazyLock::new(Asking::default);
+        &ASKING
+    }
 }
 
 impl Summaries {
     pub(crate) fn new(part: &Part) -> Self {
-        Summaries {
-            tasks: JoinSet::new(),
-            by_task: HashMap::new(),
-            waiting: VecDeque::new(),
-            came: VecDeque::new(),
-            started: HashSet::new(),
-            ours_from: part.notes.len(),
-        }
+        Summaries { asking: Rare::default(), ours_from: part.notes.len() }
     }
 
+    /// Takes in what has come. Waits for nothing.
+    fn take_ready(&mut self) {
+        let Some(asking) = self.asking.changed() else { return };
+        while let Some(joined) = asking.tasks.try_join_next_with_id() {
+            asking.take(joined);
+        }
+    }
+}
+
+impl Asking {
     fn take(&mut self, joined: Result<(TaskId, Result<String, SummaryError>), JoinError>) {
         let (task, answer) = match joined {
             Ok((task, answer)) => (task, answer.map_err(|fault| told(&fault))),
@@ -141,28 +157,26 @@ impl Session {
         self.catch_up().await?;
         self.tend_summaries().await?;
         let until = tokio::time::Instant::now() + LIMIT;
-        let mut next = tokio::time::timeout_at(until, self.summaries.tasks.join_next_with_id()).await;
+        let mut next = tokio::time::timeout_at(until, self.summaries.asking.tasks.join_next_with_id()).await;
         while let Ok(Some(joined)) = next {
-            self.summaries.take(joined);
+            self.summaries.asking.take(joined);
             self.start_waiting();
-            next = tokio::time::timeout_at(until, self.summaries.tasks.join_next_with_id()).await;
+            next = tokio::time::timeout_at(until, self.summaries.asking.tasks.join_next_with_id()).await;
         }
         self.tend_summaries().await
     }
 
     /// Writes down what has come, and asks for what is missing. Waits for no summary.
     pub(crate) async fn tend_summaries(&mut self) -> Result<(), RuntimeError> {
-        while let Some(joined) = self.summaries.tasks.try_join_next_with_id() {
-            self.summaries.take(joined);
-        }
+        self.summaries.take_ready();
         if self.state.open_turn().is_none() {
             // It is given up only when it is written: it was paid for.
-            while let Some((head_move, answer)) = self.summaries.came.front().cloned() {
+            while let Some((head_move, answer)) = self.summaries.asking.came.front().cloned() {
                 match answer {
                     Ok(text) => self.write_summary(head_move, &text).await?,
                     Err(reason) => self.tell(&Event::SummaryFailed { head_move, reason }),
                 }
-                self.summaries.came.pop_front();
+                self.summaries.asking.came.pop_front();
             }
         }
         self.ask_again().await?;
@@ -191,7 +205,7 @@ impl Session {
             part.notes[..self.summaries.ours_from].iter().map(|note| note.made_by).collect();
         let lost = part.unsaid().filter(|note| {
             let asked = part.asked.get(&note.made_by).copied().unwrap_or_default();
-            let open = (1..MOST_ASKED).contains(&asked) && !self.summaries.started.contains(&note.made_by);
+            let open = (1..MOST_ASKED).contains(&asked) && !self.summaries.asking.started.contains(&note.made_by);
             open && old.contains(&note.made_by) && note.is_in_force(&self.state.tree)
         });
         // Of one move there may be several notes.
@@ -199,7 +213,7 @@ impl Session {
         let lost: Vec<MoveId> = lost.into_iter().rev().take(MOST_AGAIN).collect();
         // From here on everything is ours; what is old and not asked for now was given up.
         self.summaries.ours_from = 0;
-        self.summaries.started.extend(old);
+        self.summaries.asking.started.extend(old);
         if !lost.is_empty() {
             // Those branches are read.
             self.load_whole().await?;
@@ -210,7 +224,7 @@ impl Session {
         };
         let records = lost.iter().map(record).collect();
         self.commit(records, None).await?;
-        self.summaries.waiting.extend(lost);
+        self.summaries.asking.waiting.extend(lost);
         Ok(())
     }
 
@@ -224,20 +238,20 @@ impl Session {
         let ours: HashSet<MoveId> = ours.map(|note| note.made_by).collect();
         let open = part.unsaid().filter(|note| {
             let first = part.asked.get(&note.made_by) == Some(&1);
-            first && ours.contains(&note.made_by) && !self.summaries.started.contains(&note.made_by)
+            first && ours.contains(&note.made_by) && !self.summaries.asking.started.contains(&note.made_by)
         });
         let open: Vec<MoveId> = open.map(|note| note.made_by).collect();
         for head_move in open {
-            if self.summaries.started.insert(head_move) {
-                self.summaries.waiting.push_back(head_move);
+            if self.summaries.asking.started.insert(head_move) {
+                self.summaries.asking.waiting.push_back(head_move);
             }
         }
         self.start_waiting();
     }
 
     fn start_waiting(&mut self) {
-        while self.summaries.by_task.len() < MOST_AT_ONCE
-            && let Some(head_move) = self.summaries.waiting.pop_front()
+        while self.summaries.asking.by_task.len() < MOST_AT_ONCE
+            && let Some(head_move) = self.summaries.asking.waiting.pop_front()
         {
             self.start_summary(head_move);
         }
@@ -254,7 +268,7 @@ impl Session {
             ledger: note.ledger.clone().unwrap_or_default(),
         };
         let summarizer = Arc::clone(&summarizer.0);
-        let task = self.summaries.tasks.spawn(async move {
+        let task = self.summaries.asking.tasks.spawn(async move {
             let asked = async { summarizer.summarize(branch).await };
             match tokio::time::timeout(LIMIT, asked).await {
                 Ok(Ok(text)) if text.trim().is_empty() => Err(SummaryError::Empty),
@@ -262,7 +276,7 @@ impl Session {
                 Err(_) => Err(SummaryError::TimedOut { limit: LIMIT }),
             }
         });
-        self.summaries.by_task.insert(task.id(), head_move);
+        self.summaries.asking.by_task.insert(task.id(), head_move);
     }
 }
 

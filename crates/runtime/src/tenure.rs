@@ -51,7 +51,7 @@ impl Tenure {
 impl Session {
     /// Waits for a tick. Returns whether the drive goes on.
     pub(crate) async fn wait_a_while(&mut self) -> Result<bool, RuntimeError> {
-        let cancel = self.cancel.clone();
+        let cancel = self.signal();
         let asked = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(false),

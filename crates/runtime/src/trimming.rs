@@ -21,7 +21,7 @@ use crate::{choices, journal, moves, wants};
 pub(crate) enum Seen {
     Node(NodeId),
     Move,
-    Note(Note),
+    Note(Box<Note>),
     Blob,
 }
 

@@ -12,6 +12,8 @@ use crate::state::State;
 /// A session as it was when its log was read.
 pub struct View {
     state: State,
+    #[cfg(feature = "decision-objects")]
+    verdicts: Vec<(trunkline_message_tree::NodeId, trunkline_decision_objects::Decision)>,
 }
 
 impl View {
@@ -21,7 +23,14 @@ impl View {
     ///
     /// [`RuntimeError::Tree`] and [`RuntimeError::BadNote`] if the log does not fit together.
     pub fn of(log: &Log) -> Result<Self, RuntimeError> {
-        State::replay(log).map(|state| View { state })
+        let state = State::replay(log)?;
+        #[cfg(feature = "decision-objects")]
+        let mut state = state;
+        Ok(View {
+            #[cfg(feature = "decision-objects")]
+            verdicts: state.decision.take_verdicts(),
+            state,
+        })
     }
 
     /// Returns everything that was said, wherever it stands.
@@ -108,7 +117,7 @@ impl View {
     /// Returns the verdicts, oldest first, each with the node that was the newest when it came.
     #[cfg(feature = "decision-objects")]
     pub fn verdicts(&self) -> &[(trunkline_message_tree::NodeId, trunkline_decision_objects::Decision)] {
-        &self.state.decision.verdicts
+        &self.verdicts
     }
 
     /// Returns whether a run has begun that has no verdict yet.

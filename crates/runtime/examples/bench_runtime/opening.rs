@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use trunkline_message_tree::{Entry, MessageTree};
 use trunkline_runtime::Agent;
 use trunkline_session_store::{Header, Restoring, SessionId, SessionStore};
 
@@ -88,29 +89,49 @@ async fn opening(agent: &Agent, store: &Arc<dyn SessionStore>, session: &Session
     Ok(took)
 }
 
-/// What a session costs that is open and does nothing, with six short messages.
+/// What a session costs beside its trunk that is open and does nothing, with six short messages.
 pub(crate) async fn idle(path: &Path, agent: &Agent, prompt: &str, lines: &mut Lines) -> Outcome<()> {
     let store = store(Some(path)).await?;
-    let mut sessions = Vec::new();
-    // What all of them share is there after some.
-    let mut before = memory()?;
-    for number in 0..IDLE + SHARED {
-        if number == SHARED {
-            before = memory()?;
-        }
+    let mut ids = Vec::new();
+    for _ in 0..IDLE + SHARED {
         let mut session = agent.start(Arc::clone(&store), "", None).await?;
         while session.tree().len() < 6 {
             turn(&mut session, prompt).await?;
         }
-        let id = session.id().clone();
-        drop(session);
-        sessions.push(agent.open(Arc::clone(&store), &id).await?);
+        ids.push(session.id().clone());
     }
-    let each = memory()?.saturating_sub(before) as f64 / IDLE as f64;
-    println!("    {each:.0} bytes of an idle session on SQLite, opened, with its trunk");
-    lines.print("bytes of an idle session / 2,000", each / 2_000.0, 1.0);
-    drop(sessions);
+    // What all of them share is there after some.
+    let (mut sessions, mut trunks) = (Vec::new(), Vec::new());
+    let mut before = 0;
+    for (number, id) in ids.iter().enumerate() {
+        if number == SHARED {
+            before = memory()?;
+        }
+        sessions.push(agent.open(Arc::clone(&store), id).await?);
+    }
+    let session = memory()?.saturating_sub(before) as f64 / IDLE as f64;
+    for (number, session) in sessions.iter().enumerate() {
+        if number == SHARED {
+            before = memory()?;
+        }
+        trunks.push(copy_of(session.tree())?);
+    }
+    let trunk = memory()?.saturating_sub(before) as f64 / IDLE as f64;
+    println!("    {session:.0} bytes of an idle session on SQLite, opened, and {trunk:.0} of a trunk alone");
+    lines.print("idle session beside its trunk / 2,000 bytes", (session - trunk) / 2_000.0, 1.0);
+    drop((sessions, trunks));
     Ok(())
+}
+
+/// Returns a tree that shares nothing with another one.
+fn copy_of(tree: &MessageTree) -> Outcome<MessageTree> {
+    let mut entries = tree.entries();
+    let Some(Entry::Node { message, at, .. }) = entries.next() else { return Err("it has no root".into()) };
+    let mut copy = MessageTree::new(message, at);
+    for entry in entries {
+        copy.record(entry)?;
+    }
+    Ok(copy)
 }
 
 const IDLE: usize = 1_000;

@@ -10,6 +10,7 @@ mod opening;
 mod patch;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
@@ -80,10 +81,10 @@ pub(crate) struct OpenRun {
 /// What the log holds of this layer.
 #[derive(Default)]
 pub(crate) struct Part {
-    pub(crate) run: Option<OpenRun>,
+    pub(crate) run: Option<Box<OpenRun>>,
     pub(crate) decisions: Decisions,
     /// The verdicts in the order of the log, each with the node that was the newest when it came.
-    pub(crate) verdicts: Vec<(NodeId, Decision)>,
+    pub(crate) verdicts: Vec<(NodeId, Arc<Decision>)>,
     /// The runs that took something back, or were to.
     rollbacks: HashSet<RunId>,
     /// How each run left the files, by the run.
@@ -91,7 +92,7 @@ pub(crate) struct Part {
     /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
     rests: Option<NodeId>,
     /// The run that has just got its decision.
-    closed: Option<Unbound>,
+    closed: Option<Box<Unbound>>,
     /// What is recorded and not bound yet, oldest first.
     pub(crate) to_bind: Vec<Unbound>,
 }
@@ -189,7 +190,7 @@ impl Part {
                 let opened: OpenedNote = journal::read(note)?;
                 let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
                 let OpenedNote { prompt, base, looks, .. } = opened;
-                self.run = Some(OpenRun {
+                self.run = Some(Box::new(OpenRun {
                     record,
                     prompt,
                     copies: Vec::new(),
@@ -205,7 +206,7 @@ impl Part {
                     evidence: Vec::new(),
                     bindings: Vec::new(),
                     binds: false,
-                });
+                }));
             }
             BASED => {
                 let Start { base, looks } = journal::read(note)?;
@@ -266,9 +267,10 @@ impl Part {
             BOUND => self.bound(note),
             DECIDED => {
                 let decision = Decision::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
-                self.decisions.admit(decision.clone()).map_err(|fault| bad(note, fault))?;
+                let decision = Arc::new(decision);
+                self.decisions.admit(Arc::clone(&decision)).map_err(|fault| bad(note, fault))?;
                 if let Some(run) = self.run.take_if(|run| run.record.id() == decision.run()) {
-                    self.closed = Some(Unbound::of(&run, &decision));
+                    self.closed = Some(Box::new(Unbound::of(&run, &decision)));
                 }
                 self.verdicts.push((newest, decision));
             }
@@ -310,6 +312,20 @@ impl Part {
         tests.map(|note| note.finding.summary.as_str())
     }
 
+    /// Takes in that nothing more comes of the log: a binding is asked for in the batch of its decision.
+    pub(crate) fn log_ends(&mut self) {
+        self.closed = None;
+        self.verdicts.shrink_to_fit();
+    }
+
+    /// Takes out the verdicts in the order of the log, each with the node that was the newest when it came.
+    pub(crate) fn take_verdicts(&mut self) -> Vec<(NodeId, Decision)> {
+        // Whoever else has them would make them be copied.
+        self.decisions = Decisions::new();
+        let verdicts = std::mem::take(&mut self.verdicts).into_iter();
+        verdicts.map(|(newest, decision)| (newest, Arc::unwrap_or_clone(decision))).collect()
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.run.is_some()
     }
@@ -333,7 +349,7 @@ impl Part {
 
     /// Returns the verdict of the latest run; a rollback takes nothing up and is no run to go on from.
     pub(crate) fn last(&self) -> Option<&Decision> {
-        let mut verdicts = self.verdicts.iter().rev().map(|(_, decision)| decision);
+        let mut verdicts = self.verdicts.iter().rev().map(|(_, decision)| &**decision);
         verdicts.find(|decision| !self.rollbacks.contains(&decision.run()))
     }
 }

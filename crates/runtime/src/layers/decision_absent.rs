@@ -53,6 +53,9 @@ impl Part {
     #[expect(clippy::unused_self, reason = "the layer that is there forgets what was to be bound")]
     pub(crate) fn distrust(&mut self) {}
 
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn log_ends(&mut self) {}
+
     /// Without verdicts there is always one open run: the conversation.
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn is_open(&self) -> bool {

@@ -139,7 +139,7 @@ impl Part {
             }
             TO_BIND => {
                 let meant = self.closed.take().filter(|closed| closed.run.to_string() == key.key);
-                self.to_bind.extend(meant);
+                self.to_bind.extend(meant.map(|closed| *closed));
             }
             _ => self.to_bind.retain(|unbound| unbound.run.to_string() != key.key),
         }

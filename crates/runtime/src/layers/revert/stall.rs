@@ -25,7 +25,7 @@ pub(crate) const PROPOSAL: &str = "proposal";
 pub(crate) struct Steps {
     /// What there was to see before somebody watched; whoever only looks never does.
     seen: Vec<StallEvent>,
-    watch: Option<Watch>,
+    watch: Option<Box<Watch>>,
     /// Where a person has moved the head. It counts when something comes that does not say otherwise: that they accepted a
     /// proposal is told after the move that it makes.
     moved: Option<NodeId>,
@@ -41,12 +41,12 @@ impl Steps {
     /// Begins to watch; what was seen until now was told then.
     pub(crate) fn watch(&mut self, policy: StallPolicy) {
         let seen = std::mem::take(&mut self.seen);
-        self.watch = Some(Watch::replay(policy, &seen));
+        self.watch = Some(Box::new(Watch::replay(policy, &seen)));
     }
 
     /// Returns the watch as it is before the next turn, to try out what that would show.
     pub(crate) fn watching(&self) -> Option<Watch> {
-        let mut watch = self.watch.clone()?;
+        let mut watch = Watch::clone(self.watch.as_ref()?);
         if let Some(node) = self.moved {
             watch.observe(&StallEvent::Person { node });
         }
