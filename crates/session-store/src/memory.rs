@@ -228,6 +228,19 @@ impl SessionStore for MemoryStore {
         self.with(session, |found| Ok(found.records.iter().skip(skip).take(limit).cloned().collect()))
     }
 
+    async fn spine(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        let skip = usize::try_from(after).unwrap_or(usize::MAX);
+        self.with(session, |found| {
+            let page = found.records.iter().skip(skip).take(limit);
+            Ok(page.map(|kept| (kept.seq, kept.spine.clone())).collect())
+        })
+    }
+
     async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
         self.with(session, |found| {
             let branches = found.records.iter().filter_map(|kept| match kept.spine {

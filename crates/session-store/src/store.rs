@@ -14,7 +14,7 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 use crate::{
     Activity, Amend, Batch, Collected, Digest, FoundNote, ImportError, InboxId, Kept, Letter, LetterState,
     Log, NewSession, NoteQuery, Outline, Receipt, Record, Restoring, Resumed, SessionId, SessionInfo,
-    Snapshot, StoreError, Verified, reading,
+    Snapshot, Spine, StoreError, Verified, reading,
 };
 
 /// Keeps sessions. All stores give the same answers to the same calls, but for the level in a receipt.
@@ -80,6 +80,25 @@ pub trait SessionStore: Send + Sync {
     ///
     /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`] if one cannot be read.
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError>;
+
+    /// Reads what the spine says of up to `limit` records after number `after`, with their numbers, oldest first: all but their
+    /// bodies. Fewer may come, but none only at the end of the log.
+    ///
+    /// Whoever needs few of many records finds their numbers here and asks for them with [`records`](SessionStore::records).
+    /// The stores on databases do not touch the bodies; the body here reads them and lets them go.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`] if one cannot be read.
+    async fn spine(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        let page = self.read(session, after, limit).await?;
+        Ok(page.into_iter().map(|kept| (kept.seq, kept.spine)).collect())
+    }
 
     /// Returns the shape of a session's tree, without what was said.
     ///

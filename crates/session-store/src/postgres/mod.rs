@@ -41,7 +41,7 @@ use crate::tally::check_name;
 use crate::{
     Activity, Amend, Batch, Claim, Collected, Digest, FoundNote, Holder, ImportError, InboxId, Kept, Lease,
     Letter, LetterState, NoteQuery, Outline, Receipt, Restoring, SessionId, SessionInfo, SessionStore,
-    Snapshot, StoreError,
+    Snapshot, Spine, StoreError,
 };
 
 /// Sessions in a PostgreSQL database, shared between processes and machines. Clones are the same store.
@@ -242,6 +242,16 @@ impl SessionStore for PostgresStore {
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
         let (inner, session) = (Arc::clone(&self.inner), session.clone());
         self.spawned(async move { inner.read(&session, after, limit).await }).await
+    }
+
+    async fn spine(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        let (inner, session) = (Arc::clone(&self.inner), session.clone());
+        self.spawned(async move { inner.spine(&session, after, limit).await }).await
     }
 
     async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {

@@ -9,7 +9,7 @@ use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
 use super::links::{Link, Tries, attempt};
-use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, WAITING, get, stored};
+use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, SPINE, WAITING, get, stored};
 use super::{Inner, unknown};
 use crate::{
     Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
@@ -97,6 +97,28 @@ impl Inner {
             self.must_exist(session).await?;
         }
         found.iter().map(|row| rows::kept(row, session)).collect()
+    }
+
+    pub(super) async fn spine(
+        self: &Arc<Self>,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        self.settle(session).await;
+        let sql = format!(
+            "SELECT {SPINE} FROM @records r WHERE r.session = $1::uuid AND r.seq > $2
+                 AND EXISTS (SELECT 1 FROM @sessions s WHERE s.session = $1::uuid AND s.complete)
+             ORDER BY r.seq LIMIT $3"
+        );
+        // No log is longer than what the database can count.
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found = self.query(&sql, || Bind::new().session(session).with(after).with(limit)).await?;
+        if found.is_empty() {
+            self.must_exist(session).await?;
+        }
+        found.iter().map(|row| rows::spine(row, session)).collect()
     }
 
     pub(super) async fn records(

@@ -210,6 +210,10 @@ pub(super) fn insert_parts(first: usize) -> String {
     )
 }
 
+/// The columns of what the spine says of a record.
+pub(super) const SPINE: &str =
+    "r.seq, r.kind, r.node, r.parent, r.at, r.layer, r.name, r.key, r.state, r.once, r.content";
+
 /// The columns of a page of records, with the parts of each body in order.
 pub(super) const RECORD: &str =
     "r.seq, r.kind, r.node, r.parent, r.at, r.digest, r.layer, r.name, r.key, r.state,
@@ -224,9 +228,23 @@ pub(super) fn kept(row: &PgRow, session: &SessionId) -> Result<Kept, StoreError>
     parse(row, seq).map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })
 }
 
+/// Returns what the spine says, of a row with the columns of [`SPINE`].
+pub(super) fn spine(row: &PgRow, session: &SessionId) -> Result<(u64, Spine), StoreError> {
+    let seq = get::<i64>(row, "seq").map(read).unwrap_or_default();
+    let spine = parse_spine(row);
+    let spine = spine.map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?;
+    Ok((seq, spine))
+}
+
 fn parse(row: &PgRow, seq: u64) -> Result<Kept, String> {
+    let spine = parse_spine(row)?;
+    let digest = digest_of(&get::<Vec<u8>>(row, "digest")?)?;
+    Ok(Kept { seq, spine, body: body(row)?, digest })
+}
+
+fn parse_spine(row: &PgRow) -> Result<Spine, String> {
     let at = Timestamp(read(get(row, "at")?));
-    let spine = match get::<i16>(row, "kind")? {
+    Ok(match get::<i16>(row, "kind")? {
         kind @ (NODE | FILED) => Spine::Node {
             id: node(row, "node")?.ok_or("its node is missing")?,
             parent: node(row, "parent")?,
@@ -258,9 +276,7 @@ fn parse(row: &PgRow, seq: u64) -> Result<Kept, String> {
             content: digest_of(&get::<Option<Vec<u8>>>(row, "content")?.ok_or("its content is missing")?)?,
         },
         kind => return Err(format!("its kind is {kind}")),
-    };
-    let digest = digest_of(&get::<Vec<u8>>(row, "digest")?)?;
-    Ok(Kept { seq, spine, body: body(row)?, digest })
+    })
 }
 
 /// Returns a body, put together again.

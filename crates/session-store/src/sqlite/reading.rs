@@ -25,17 +25,25 @@ use crate::{Digest, SessionId, Spine, StoreError};
 /// How many records SQLite joins into one row.
 pub(super) const PER_ROW: u64 = 64;
 
-/// The line of a record and its body, in SQL; the argument says whether its digest is wanted.
+/// The line of a record and its body, in SQL; the arguments say how much was cut out of the body, whether the digest is wanted,
+/// and what the body is.
 macro_rules! line {
     ($digests:literal) => {
+        line!("cuts", $digests, "bodies.json")
+    };
+    ($cuts:literal, $digests:literal, $body:literal) => {
         concat!(
             "seq || ' ' || kind || ' ' || ifnull(node, '-') || ' ' || ifnull(records.parent, '-') || ' ' || at || ' '
-             || ifnull(cuts, '-') || ' ' || iif(",
+             || ifnull(",
+            $cuts,
+            ", '-') || ' ' || iif(",
             $digests,
             ", hex(digest), '-')
              || CASE WHEN layer IS NULL AND records.key IS NULL THEN ''
                      ELSE ' ' || json_array(layer, name, records.key, state, once) END
-             || char(10) || ifnull(bodies.json, '') AS line "
+             || char(10) || ifnull(",
+            $body,
+            ", '') AS line "
         )
     };
 }
@@ -50,6 +58,15 @@ pub(super) const JOINED: &str = concat!(
     line!("?4"),
     "FROM records LEFT JOIN bodies USING (body)
      WHERE session = ?1 AND seq > first AND seq <= min(first + 64, ?3)
+     ORDER BY seq)) FROM part"
+);
+
+/// The same without digests and bodies, in whose place stands a word that nobody reads.
+const SPINES: &str = concat!(
+    "WITH RECURSIVE part(first) AS (SELECT ?2 UNION ALL SELECT first + 64 FROM part WHERE first + 64 < ?3)
+     SELECT (SELECT group_concat(line, char(10)) FROM (SELECT ",
+    line!("NULL", "0", "'null'"),
+    "FROM records WHERE session = ?1 AND seq > first AND seq <= min(first + 64, ?3)
      ORDER BY seq)) FROM part"
 );
 
@@ -184,7 +201,15 @@ fn whole(rest: &str, cuts: i64, parts: &[Part]) -> Result<String, String> {
 /// The records that are still to be read, in their order.
 #[derive(Copy, Clone)]
 enum Wanted<'a> {
-    Range { next: u64, until: u64 },
+    Range {
+        next: u64,
+        until: u64,
+    },
+    /// Like that, without their bodies.
+    Spines {
+        next: u64,
+        until: u64,
+    },
     List(&'a [u64]),
 }
 
@@ -192,7 +217,9 @@ impl Wanted<'_> {
     /// Returns the number of the next one.
     fn first(&self) -> Option<u64> {
         match self {
-            Wanted::Range { next, until } => (next <= until).then_some(*next),
+            Wanted::Range { next, until } | Wanted::Spines { next, until } => {
+                (next <= until).then_some(*next)
+            }
             Wanted::List(numbers) => numbers.first().copied(),
         }
     }
@@ -204,6 +231,10 @@ impl Wanted<'_> {
             Wanted::Range { next, .. } => {
                 *next = first.saturating_add(1);
                 Wanted::Range { next: first, until: first }
+            }
+            Wanted::Spines { next, .. } => {
+                *next = first.saturating_add(1);
+                Wanted::Spines { next: first, until: first }
             }
             Wanted::List(numbers) => {
                 let (one, rest) = numbers.split_at_checked(1)?;
@@ -224,6 +255,10 @@ impl Wanted<'_> {
             Wanted::Range { next, until } => {
                 let query = sqlx::query(JOINED).bind(key).bind(stored(next - 1));
                 query.bind(stored(*until)).bind(digests).rows(from)
+            }
+            Wanted::Spines { next, until } => {
+                let query = sqlx::query(SPINES).bind(key).bind(stored(next - 1));
+                query.bind(stored(*until)).rows(from)
             }
             Wanted::List(numbers) => {
                 let parts: Vec<&[u64]> = numbers.chunks(PER_ROW as usize).collect();
@@ -252,6 +287,22 @@ impl SqliteStore {
     ) -> Result<(), StoreError> {
         let wanted = Wanted::Range { next: after.saturating_add(1), until };
         self.visit_wanted(session, key, (wanted, until), digests, visit).await
+    }
+
+    /// Reads what the spine says of these records, in the same way.
+    pub(super) async fn visit_spines(
+        &self,
+        session: &SessionId,
+        key: i64,
+        (after, until): (u64, u64),
+        mut visit: impl FnMut(u64, Spine) + Send,
+    ) -> Result<(), StoreError> {
+        let wanted = Wanted::Spines { next: after.saturating_add(1), until };
+        let visit = |seq, spine, _, _: &str| {
+            visit(seq, spine);
+            Ok(MORE)
+        };
+        self.visit_wanted(session, key, (wanted, until), false, visit).await
     }
 
     /// Reads the records with these numbers, which grow, in the same way.

@@ -160,6 +160,20 @@ impl SessionStore for SqliteStore {
         Ok(page)
     }
 
+    async fn spine(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        let (key, info) = self.found(session).await?;
+        let after = after.min(info.records);
+        let until = info.records.min(after.saturating_add(limit as u64));
+        let mut page = Vec::new();
+        self.visit_spines(session, key, (after, until), |seq, spine| page.push((seq, spine))).await?;
+        Ok(page)
+    }
+
     async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
         let (key, info) = self.found(session).await?;
         // One text for all of them; see `reading`.

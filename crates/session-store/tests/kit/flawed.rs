@@ -12,7 +12,7 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 use trunkline_session_store::{
     Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Header, Holder, ImportError,
     InboxId, Kept, Lease, Letter, LetterState, MemoryStore, NoteQuery, Outline, Receipt, Record, Restoring,
-    Resumed, SessionId, SessionInfo, SessionStore, Snapshot, StoreError, Tally,
+    Resumed, SessionId, SessionInfo, SessionStore, Snapshot, Spine, StoreError, Tally,
 };
 
 pub(crate) use super::flaws::Flaw;
@@ -270,6 +270,23 @@ impl SessionStore for Flawed {
         Ok(page)
     }
 
+    async fn spine(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Spine)>, StoreError> {
+        let mut page = self.inner.spine(session, after, limit).await?;
+        if self.has(ForgetsKeysInTheSpine) {
+            for (_, spine) in &mut page {
+                if let Spine::Note { key, .. } = spine {
+                    *key = None;
+                }
+            }
+        }
+        Ok(page)
+    }
+
     async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
         match self.flaw {
             SkipsMissingRecords => {
@@ -468,9 +485,7 @@ impl SessionStore for Flawed {
                     let wanted = query.state.clone().unwrap_or_else(|| one.key.state.clone());
                     // Any note of the key that ever had the state.
                     let had = self.kept(&one.session).await.into_iter().any(|kept| match kept.spine {
-                        trunkline_session_store::Spine::Note { key: Some(key), .. } => {
-                            key.key == one.key.key && key.state == wanted
-                        }
+                        Spine::Note { key: Some(key), .. } => key.key == one.key.key && key.state == wanted,
                         _ => false,
                     });
                     if had {

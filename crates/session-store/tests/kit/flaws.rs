@@ -68,6 +68,7 @@ pub(crate) enum Flaw {
     MissesOneKey,
     SkipsMissingRecords,
     RepeatsRecords,
+    ForgetsKeysInTheSpine,
     MixesUpForms,
     KeepsTheFirstSnapshot,
     KeepsEverySnapshot,

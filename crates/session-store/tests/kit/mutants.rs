@@ -80,6 +80,7 @@ mutants! {
     a_key_that_only_begins_so_is_seen: FindsKeysByPrefix breaks Keys
     records_that_are_passed_over_are_missed: SkipsMissingRecords breaks Named
     a_record_that_comes_twice_is_seen: RepeatsRecords breaks Pages
+    a_spine_that_says_less_is_seen: ForgetsKeysInTheSpine breaks Pages
     a_snapshot_in_another_form_is_seen: MixesUpForms breaks Snapshots
     a_snapshot_that_stays_is_seen: KeepsTheFirstSnapshot breaks Snapshots
     a_snapshot_of_another_log_is_seen: KeepsEverySnapshot breaks Snapshots

@@ -6,10 +6,11 @@ use super::super::chance::Chance;
 use super::super::made::*;
 use super::super::verdict::{Broken, Verdict};
 use super::{Bench, Store, checks};
-use crate::{Activity, Amend, Blob, Claim, Digest, InboxId, Kept, NoteQuery, Record, StoreError};
+use crate::{Activity, Amend, Blob, Claim, Digest, InboxId, Kept, NoteQuery, Record, Spine, StoreError};
 
 checks! {
     Pages pages_of_any_size_come_to_the_same
+    Pages the_spine_is_that_of_the_records
     Pages records_by_their_numbers_are_those_that_pages_give
     Shape the_outline_is_that_of_the_tree
     Shape messages_come_in_the_order_that_was_asked_for
@@ -77,6 +78,33 @@ async fn pages_of_any_size_come_to_the_same(bench: &mut Bench) -> Verdict {
     for after in [0, 3, 57, u64::MAX] {
         same!("a page of no records", two.read(&session(1), after, 0).await?, []);
     }
+    Ok(())
+}
+
+async fn the_spine_is_that_of_the_records(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    with_large_bodies(&one).await?;
+    let whole = all(&*two, &session(1)).await?;
+    let whole: Vec<(u64, Spine)> = whole.into_iter().map(|kept| (kept.seq, kept.spine)).collect();
+    for limit in [1, 3, 64, 196, 197, 1_000_000, usize::MAX] {
+        let mut pages: Vec<(u64, Spine)> = Vec::new();
+        loop {
+            let page = two.spine(&session(1), pages.len() as u64, limit).await?;
+            ensure!(page.len() <= limit, "asked for {limit} records, found {}", page.len());
+            if page.is_empty() {
+                break;
+            }
+            pages.extend(page);
+        }
+        for (found, expected) in pages.iter().zip(&whole) {
+            same!("what the spine says", found, expected);
+        }
+        same!("how many there are", pages.len(), whole.len());
+    }
+    for after in [197, 198, u64::MAX / 2, u64::MAX] {
+        same!("a page after the end", two.spine(&session(1), after, usize::MAX).await?, []);
+    }
+    same!("a page of no records", two.spine(&session(1), 3, 0).await?, []);
     Ok(())
 }
 
@@ -260,6 +288,8 @@ async fn a_session_that_does_not_exist_is_named_by_every_method(bench: &mut Benc
         ("read", one.read(&id, 0, 1).await.map(drop)),
         ("read", one.read(&id, 0, 0).await.map(drop)),
         ("read", one.read(&id, u64::MAX, 1).await.map(drop)),
+        ("spine", one.spine(&id, 0, 1).await.map(drop)),
+        ("spine", one.spine(&id, u64::MAX, 0).await.map(drop)),
         ("records", one.records(&id, &[1]).await.map(drop)),
         ("records", one.records(&id, &[]).await.map(drop)),
         ("outline", one.outline(&id).await.map(drop)),
