@@ -75,11 +75,17 @@ impl Node {
         &self.message
     }
 
-    /// Returns whether the message was left out when the tree was made ([`MessageTree::record_bare`]).
+    /// Returns whether the message was left out when the tree was made ([`MessageTree::record_bare`]), and is not there since
+    /// ([`MessageTree::fill`]).
     ///
     /// [`MessageTree::record_bare`]: crate::MessageTree::record_bare
+    /// [`MessageTree::fill`]: crate::MessageTree::fill
     pub fn is_bare(&self) -> bool {
         self.message.node.is_none()
+    }
+
+    pub(crate) fn fill(&mut self, message: Arc<Message>) {
+        self.message = message;
     }
 
     /// Returns the message for a holder that may outlive the tree: the same allocation, so that it can be recognised by its
@@ -101,9 +107,9 @@ pub struct BareNode {
     pub at: Timestamp,
     /// How it hangs on its parent.
     pub link: Link,
-    /// The role of its message.
+    /// The role of its message, as far as it is known.
     pub role: Role,
-    /// Who wrote it.
+    /// Who wrote it, likewise.
     pub author: Author,
 }
 

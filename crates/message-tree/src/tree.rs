@@ -68,9 +68,8 @@ impl MessageTree {
     /// Returns a tree that holds only its root, usually the session's instructions.
     ///
     /// The root exists so that there always is a head and a place before the first prompt. It may be empty.
-    pub fn new(mut root: Message, at: Timestamp) -> Self {
-        root.node = Some(NodeId::ROOT);
-        root.shrink_to_fit();
+    pub fn new(root: Message, at: Timestamp) -> Self {
+        let root = named(root, NodeId::ROOT);
         MessageTree {
             lines: Lines::with_root(),
             nodes: vec![Node::new(None, 0, at, Link::Next, Arc::new(root))],
@@ -145,10 +144,8 @@ impl MessageTree {
     /// Any [`TreeError`] but `NoRoot`; then nothing was changed.
     pub fn record(&mut self, entry: Entry) -> Result<(), TreeError> {
         match entry {
-            Entry::Node { id, parent, at, link, mut message } => {
-                message.node = Some(id);
-                message.shrink_to_fit();
-                self.record_node(id, parent, at, link, Arc::new(message))
+            Entry::Node { id, parent, at, link, message } => {
+                self.record_node(id, parent, at, link, Arc::new(named(message, id)))
             }
             Entry::Move(head_move) => self.record_move(head_move),
         }
@@ -164,6 +161,21 @@ impl MessageTree {
         let message = bare.message();
         let BareNode { id, parent, at, link, .. } = bare;
         self.record_node(id, Some(parent), at, link, message)
+    }
+
+    /// Puts the message of a node in its place that [was left out](MessageTree::record_bare), with the role and the author that it
+    /// says. A node that has its message keeps it.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is none of that name.
+    pub fn fill(&mut self, node: NodeId, message: Message) -> Result<(), TreeError> {
+        self.depth(node)?;
+        let place = &mut self.nodes[node.index()];
+        if place.is_bare() {
+            place.fill(Arc::new(named(message, node)));
+        }
+        Ok(())
     }
 
     fn record_node(
@@ -493,4 +505,11 @@ impl MessageTree {
     pub fn draft(&self) -> Draft<'_> {
         Draft::new(self)
     }
+}
+
+/// Returns a message as the tree keeps it at a node.
+fn named(mut message: Message, node: NodeId) -> Message {
+    message.node = Some(node);
+    message.shrink_to_fit();
+    message
 }

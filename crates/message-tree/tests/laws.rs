@@ -313,6 +313,14 @@ proptest! {
                 prop_assert!(!one.is_bare() || short.content.is_empty());
             }
         }
+        for (id, node) in tree.nodes() {
+            bare.fill(id, node.message().clone()).unwrap();
+            // What is there is not said anew.
+            bare.fill(id, Message::system("something else")).unwrap();
+        }
+        prop_assert_eq!(bare.entries().collect::<Vec<_>>(), tree.entries().collect::<Vec<_>>());
+        let missing = NodeId::new(tree.len() as u32);
+        prop_assert!(bare.fill(missing, Message::system("s")).is_err());
     }
 
     #[test]
