@@ -45,6 +45,7 @@ mod looking;
 mod moves;
 #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
 mod opening;
+mod outlining;
 #[cfg(feature = "decision-objects")]
 mod own_changes;
 mod pending;
@@ -52,9 +53,9 @@ mod pending;
 mod permit;
 mod prefixes;
 mod prompt;
-mod rare;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
+mod rare;
 #[cfg(feature = "resolve-queue")]
 mod recovering;
 mod rendering;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use trunkline_message_tree::{
-    Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
+    BareNode, Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
@@ -116,8 +116,7 @@ impl State {
     }
 
     /// Folds a node without its message, as of a branch that was left.
-    #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
-    pub(crate) fn record_bare(&mut self, bare: trunkline_message_tree::BareNode) -> Result<(), RuntimeError> {
+    pub(crate) fn record_bare(&mut self, bare: BareNode) -> Result<(), RuntimeError> {
         let entry = Entry::Node {
             id: bare.id,
             parent: Some(bare.parent),

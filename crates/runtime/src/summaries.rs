@@ -205,7 +205,8 @@ impl Session {
             part.notes[..self.summaries.ours_from].iter().map(|note| note.made_by).collect();
         let lost = part.unsaid().filter(|note| {
             let asked = part.asked.get(&note.made_by).copied().unwrap_or_default();
-            let open = (1..MOST_ASKED).contains(&asked) && !self.summaries.asking.started.contains(&note.made_by);
+            let open =
+                (1..MOST_ASKED).contains(&asked) && !self.summaries.asking.started.contains(&note.made_by);
             open && old.contains(&note.made_by) && note.is_in_force(&self.state.tree)
         });
         // Of one move there may be several notes.

@@ -3,20 +3,37 @@
 //! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lease and
 //! works while another process writes.
 
-use trunkline_message_tree::{MessageTree, Names};
-use trunkline_session_store::Log;
+use trunkline_message_tree::{MessageTree, Names, NodeId};
+use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
-use crate::RuntimeError;
 use crate::state::State;
+use crate::{RuntimeError, outlining};
 
 /// A session as it was when its log was read.
 pub struct View {
+    session: SessionId,
     state: State,
     #[cfg(feature = "decision-objects")]
-    verdicts: Vec<(trunkline_message_tree::NodeId, trunkline_decision_objects::Decision)>,
+    verdicts: Vec<(NodeId, trunkline_decision_objects::Decision)>,
+    /// The number of each node's record, where some are bare.
+    places: Vec<u64>,
 }
 
 impl View {
+    #[cfg_attr(
+        not(feature = "decision-objects"),
+        expect(unused_mut, reason = "there are no verdicts to take")
+    )]
+    fn new(mut state: State, session: SessionId, places: Vec<u64>) -> Self {
+        View {
+            session,
+            #[cfg(feature = "decision-objects")]
+            verdicts: state.decision.take_verdicts(),
+            state,
+            places,
+        }
+    }
+
     /// Folds a log. Notes of layers that this build does not have are passed over.
     ///
     /// # Errors
@@ -24,13 +41,30 @@ impl View {
     /// [`RuntimeError::Tree`] and [`RuntimeError::BadNote`] if the log does not fit together.
     pub fn of(log: &Log) -> Result<Self, RuntimeError> {
         let state = State::replay(log)?;
-        #[cfg(feature = "decision-objects")]
-        let mut state = state;
-        Ok(View {
-            #[cfg(feature = "decision-objects")]
-            verdicts: state.decision.take_verdicts(),
-            state,
-        })
+        Ok(View::new(state, log.info.id.clone(), Vec::new()))
+    }
+
+    /// Reads what happened in a session, as it was when this was said of it, without what was said: all nodes of the tree but
+    /// the root [are bare](trunkline_message_tree::Node::is_bare), and who wrote them is not known either. Everything else is
+    /// as [`View::of`] tells it, but that there are no resolutions.
+    ///
+    /// Reads the log's spine, its moves, and notes: neither messages nor the results of calls. [`View::fill`] reads some.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::of`]; [`RuntimeError::Store`].
+    pub async fn outline(store: &dyn SessionStore, info: &SessionInfo) -> Result<Self, RuntimeError> {
+        let (state, places) = outlining::state_of(store, info).await?;
+        Ok(View::new(state, info.id.clone(), places))
+    }
+
+    /// Reads the messages of those of these nodes that are bare.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Tree`] if there is no such node; [`RuntimeError::Store`].
+    pub async fn fill(&mut self, store: &dyn SessionStore, nodes: &[NodeId]) -> Result<(), RuntimeError> {
+        outlining::fill(&mut self.state, store, (&self.session, &self.places), nodes).await
     }
 
     /// Returns everything that was said, wherever it stands.
@@ -100,7 +134,8 @@ impl View {
         &self.state.resolve.rules
     }
 
-    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    /// Returns what the model decided with its tool, by the place of the call, oldest first; nothing where the session was
+    /// read without what was said ([`View::outline`]).
     #[cfg(feature = "resolve-queue")]
     pub fn resolutions(
         &self,
@@ -116,7 +151,7 @@ impl View {
 
     /// Returns the verdicts, oldest first, each with the node that was the newest when it came.
     #[cfg(feature = "decision-objects")]
-    pub fn verdicts(&self) -> &[(trunkline_message_tree::NodeId, trunkline_decision_objects::Decision)] {
+    pub fn verdicts(&self) -> &[(NodeId, trunkline_decision_objects::Decision)] {
         &self.verdicts
     }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::json;
 use trunkline_runtime::decision_objects::Decision;
-use trunkline_runtime::message_tree::{NodeId, notation};
+use trunkline_runtime::message_tree::{Node, NodeId, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, RuntimeError, Session};
+use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, RuntimeError, Session, View};
 
 use crate::moves::{Act, act, carry_out};
 use crate::story::{World, replies};
@@ -172,6 +172,39 @@ async fn live(acts: Vec<(Life, bool)>, script: &[u8], approval: Approval) -> Res
     let printed = |twin: &Twin| notation::print_tree(twin.session.tree());
     prop_assert_eq!(printed(&whole), printed(&part));
     prop_assert_eq!(whole.verdicts(), part.verdicts());
+    outlined(&whole.store, &whole.id).await
+}
+
+/// Without what was said a reader is told the same of the rest, and what was said can be read node by node.
+async fn outlined(store: &MemoryStore, id: &SessionId) -> Result<(), TestCaseError> {
+    let fail = |fault: RuntimeError| TestCaseError::fail(fault.to_string());
+    let log = store.load(id).await.expect("it is there");
+    let whole = View::of(&log).map_err(fail)?;
+    let mut outline = View::outline(store, &log.info).await.map_err(fail)?;
+    prop_assert!(outline.tree().nodes().skip(1).all(|(_, node)| node.is_bare()));
+    let told = |view: &View| {
+        let tree = view.tree();
+        let shape: Vec<_> =
+            tree.nodes().map(|(id, node)| (id, node.parent(), node.at(), node.link().clone())).collect();
+        let revert = (view.merges(), view.notes(), view.reverts(), view.step_backs(), view.cache_breaks());
+        let proposed: Vec<_> = view.proposed_reverts().collect();
+        let entries: Vec<_> = view.proposals().iter().map(|entry| (entry, view.is_call(entry.id))).collect();
+        let rules: Vec<_> = view.rules().iter().collect();
+        let runs = (view.verdicts(), view.open_run(), view.open_rollback());
+        let head = (tree.trunk().ids(), tree.moves(), view.names(), view.asked());
+        format!("{shape:?} {head:?} {revert:?} {proposed:?} {entries:?} {rules:?} {runs:?}")
+    };
+    prop_assert_eq!(told(&outline), told(&whole));
+    let nodes: Vec<NodeId> = whole.tree().nodes().map(|(id, _)| id).collect();
+    let (some, others): (Vec<NodeId>, Vec<NodeId>) = nodes.iter().partition(|id| id.index() % 3 == 0);
+    outline.fill(store, &some).await.map_err(fail)?;
+    prop_assert!(some.iter().all(|id| outline.tree().node(*id).is_ok_and(|node| !node.is_bare())));
+    prop_assert!(others.iter().all(|id| outline.tree().node(*id).is_ok_and(Node::is_bare)));
+    // In whatever order, and also what was read before.
+    outline.fill(store, &nodes.iter().rev().copied().collect::<Vec<_>>()).await.map_err(fail)?;
+    prop_assert_eq!(notation::print_tree(outline.tree()), notation::print_tree(whole.tree()));
+    let missing = NodeId::new(nodes.len() as u32);
+    prop_assert!(outline.fill(store, &[missing]).await.is_err());
     Ok(())
 }
 

@@ -175,6 +175,11 @@ struct FindingNote {
     finding: Finding,
 }
 
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+pub(crate) fn is_told(kind: &str) -> bool {
+    [OPENED, RESTORING, DECIDED].contains(&kind)
+}
+
 fn bad(note: &Note, fault: impl ToString) -> RuntimeError {
     RuntimeError::BadNote { layer: LAYER.to_owned(), kind: note.kind.clone(), fault: fault.to_string() }
 }

@@ -40,6 +40,11 @@ pub(crate) const STANDING: &str = "standing";
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
 
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+pub(crate) fn is_told(kind: &str) -> bool {
+    [EVENT, GATED, rules::RULE, DISTRUSTED].contains(&kind)
+}
+
 /// Who decides on what tools want done.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -14,6 +14,10 @@ pub(crate) const LAYER: &str = "resolve";
 /// What came along with an import counts no more.
 pub(crate) const DISTRUSTED: &str = "distrusted";
 
+pub(crate) fn is_told(kind: &str) -> bool {
+    kind == DISTRUSTED
+}
+
 pub(crate) type Setting = ();
 
 #[derive(Clone, Copy, Debug)]

@@ -116,6 +116,11 @@ impl Part {
     }
 }
 
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+pub(crate) fn is_told(kind: &str) -> bool {
+    [NOTE, DRAINED, MERGE, stall::PROPOSAL, compact::BREAK].contains(&kind)
+}
+
 /// The answers to the revert calls of one turn.
 #[derive(Default)]
 pub(crate) struct Drained {

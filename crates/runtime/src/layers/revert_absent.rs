@@ -34,6 +34,10 @@ impl Part {
     }
 }
 
+pub(crate) fn is_told(_: &str) -> bool {
+    false
+}
+
 #[derive(Default)]
 pub(crate) struct Drained {
     pub(crate) answers: Vec<(u32, String, bool)>,
