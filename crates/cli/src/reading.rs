@@ -4,7 +4,7 @@
 //! that are not known are passed over, they stay where they are.
 
 use serde_json::Value;
-use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
+use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, GitOid, RunId, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, Rules};
 use trunkline_runtime::{Asked, View, revert};
@@ -28,6 +28,43 @@ impl Reading {
     pub(crate) async fn load(store: &dyn SessionStore, info: &SessionInfo) -> Result<Self, Fault> {
         let log = store.load(&info.id).await?;
         Reading::of(&log)
+    }
+
+    /// Reads what happened in a session without what was said; [`Reading::fill`] reads that of what is shown.
+    pub(crate) async fn outline(store: &dyn SessionStore, info: &SessionInfo) -> Result<Self, Fault> {
+        Ok(Reading { info: info.clone(), view: View::outline(store, info).await? })
+    }
+
+    /// Reads what these nodes say.
+    pub(crate) async fn fill(&mut self, store: &dyn SessionStore, nodes: &[NodeId]) -> Result<(), Fault> {
+        Ok(self.view.fill(store, nodes).await?)
+    }
+
+    /// Reads what these nodes say, and of results the calls that they answer.
+    pub(crate) async fn fill_with_calls(
+        &mut self,
+        store: &dyn SessionStore,
+        nodes: &[NodeId],
+    ) -> Result<(), Fault> {
+        self.fill(store, nodes).await?;
+        // Results stand behind their call in a row, so it takes a few steps; of a long row twice as many are read each time.
+        let mut steps = 1;
+        loop {
+            let above: Vec<NodeId> = nodes.iter().flat_map(|id| self.unread_above(*id, steps)).collect();
+            if above.is_empty() {
+                return Ok(());
+            }
+            self.fill(store, &above).await?;
+            steps *= 2;
+        }
+    }
+
+    /// Returns the first nodes that were not read on the way from a result to its call, at most so many.
+    fn unread_above(&self, result: NodeId, steps: usize) -> Vec<NodeId> {
+        let is_result = |node: &Node| node.message().results().next().is_some();
+        let Ok(line) = self.tree().ancestry(result) else { return Vec::new() };
+        let unread = line.skip_while(|(_, node)| is_result(node)).take_while(|(_, node)| node.is_bare());
+        unread.take(steps).map(|(id, _)| id).collect()
     }
 
     /// Folds a log.

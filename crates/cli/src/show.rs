@@ -25,7 +25,7 @@ const RESULT_LINES: usize = 12;
 pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let reading = Reading::load(store.as_ref(), &info).await?;
+    let mut reading = Reading::outline(store.as_ref(), &info).await?;
     let one = match &args.node {
         Some(named) => Some(node_named(&reading, named)?),
         None => None,
@@ -36,9 +36,11 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
         None => reading.tree().trunk().ids().to_vec(),
     };
     if args.json {
+        reading.fill(store.as_ref(), &ids).await?;
         paint::print_json(&as_json(&reading, &ids))?;
         return Ok(Exit::Done);
     }
+    reading.fill_with_calls(store.as_ref(), &ids).await?;
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
     let links = Links::of(&reading);
     let mut shown = String::new();

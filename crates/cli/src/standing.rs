@@ -1,4 +1,4 @@
-//! Where sessions stand, without reading them: from the keys of their notes.
+//! Where sessions stand, without reading them: from the keys of their notes. What was said is never read.
 
 use std::collections::HashSet;
 
@@ -55,8 +55,12 @@ impl Standing {
         if let Some(decision) = last {
             return Ok(outcome(&decision));
         }
+        // Nobody has noted anything in it, as in one that was brought here and not gone on with.
+        if info.records == info.nodes {
+            return Ok(OPEN.to_owned());
+        }
         // Nothing was decided in it, or before notes had keys.
-        let reading = Reading::load(store, info).await;
+        let reading = Reading::outline(store, info).await;
         Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| reading.state()))
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
-use trunkline_message_tree::{Link, MessageTree, MoveKind, Node, NodeId, Role};
+use trunkline_message_tree::{Link, Message, MessageTree, MoveKind, Node, NodeId, Role};
 use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
@@ -34,18 +34,22 @@ const NOTE_CHARS: usize = 500;
 pub(crate) async fn run(args: &Tree, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let reading = Reading::load(store.as_ref(), &info).await?;
-    match args.json {
-        true => paint::print_json(&as_json(&reading))?,
-        false => paint::print(&picture(&reading, paint::width(), args.all))?,
+    let mut reading = Reading::outline(store.as_ref(), &info).await?;
+    if args.json {
+        let all: Vec<NodeId> = reading.tree().nodes().map(|(id, _)| id).collect();
+        reading.fill(store.as_ref(), &all).await?;
+        paint::print_json(&as_json(&reading))?;
+    } else {
+        let shown = Drawing::of(&reading, paint::width()).shown(args.all);
+        reading.fill_with_calls(store.as_ref(), &shown).await?;
+        paint::print(&picture(&reading, paint::width(), args.all))?;
     }
     Ok(Exit::Done)
 }
 
 /// Draws a session. Lines are at most `width` characters long; `all` draws long straight stretches in full.
 pub(crate) fn picture(reading: &Reading, width: usize, all: bool) -> String {
-    let mut drawing = Drawing::new(reading, width);
-    drawing.draw();
+    let drawing = Drawing::of(reading, width);
     let mut picture = drawing.head();
     picture.push_str(&drawing.body(all));
     picture.push_str(&drawing.foot());
@@ -66,11 +70,30 @@ struct Drawing<'a> {
     rows: Vec<Row>,
 }
 
+/// A row of the picture. What a node says is put into words only where its row is drawn.
 struct Row {
     segments: Vec<(Style, String)>,
+    /// What it says after that.
+    says: Option<Says>,
     /// What stays when the row is cut.
     tail: Vec<(Style, String)>,
     fold: Fold,
+}
+
+/// Whose words stand in a row, and how.
+#[derive(Copy, Clone)]
+enum Says {
+    /// A node tells what it is.
+    Node(NodeId),
+    /// A node that stands for others tells its summary.
+    Cover(NodeId),
+}
+
+/// A part of the picture.
+enum Drawn<'a> {
+    Row(&'a Row),
+    /// A line in place of rows that are left out.
+    Hidden(String),
 }
 
 /// Whether a row may be left out, in a stretch of rows that are alike.
@@ -85,7 +108,7 @@ enum Fold {
 
 impl Row {
     fn firm(segments: Vec<(Style, String)>) -> Self {
-        Row { segments, tail: Vec::new(), fold: Fold::Never }
+        Row { segments, says: None, tail: Vec::new(), fold: Fold::Never }
     }
 }
 
@@ -101,6 +124,12 @@ enum Work {
 }
 
 impl<'a> Drawing<'a> {
+    fn of(reading: &'a Reading, width: usize) -> Self {
+        let mut drawing = Drawing::new(reading, width);
+        drawing.draw();
+        drawing
+    }
+
     fn new(reading: &'a Reading, width: usize) -> Self {
         let mut children: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
         for (id, node) in reading.tree().nodes() {
@@ -162,28 +191,9 @@ impl<'a> Drawing<'a> {
         stack.push(Work::Node { id, lanes, next: self.last_child(id) });
     }
 
+    /// Returns the row of a node. It is the same whether what the node says was read or not, but for a word in its tail.
     fn node_row(&self, id: NodeId, node: &Node, lanes: &Lanes) -> Row {
-        let on_trunk = self.reading.tree().is_on_trunk(id);
         let is_head = id == self.reading.tree().head();
-        let message = node.message();
-        let glyph = match (is_head, on_trunk, message.role) {
-            (true, ..) => "◉",
-            (_, true, Role::Tool) => "│",
-            (_, true, _) => "●",
-            (_, false, Role::Tool) => "┊",
-            (_, false, _) => "○",
-        };
-        let fade = |style: Style| if on_trunk { style } else { DIM };
-        let mut segments = vec![
-            (DIM, gutter(lanes)),
-            (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
-            (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
-        ];
-        segments.extend(
-            words(self.reading, id, message, self.width)
-                .into_iter()
-                .map(|(style, words)| (fade(style), words)),
-        );
         let labels = self.labels(id);
         let mut tail = Vec::new();
         if *node.link() == Link::Filed {
@@ -203,7 +213,28 @@ impl<'a> Drawing<'a> {
             _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
             _ => Fold::Never,
         };
-        Row { segments, tail, fold }
+        Row { segments: vec![(DIM, gutter(lanes))], says: Some(Says::Node(id)), tail, fold }
+    }
+
+    /// Returns the sign of a node, its name and what it says.
+    fn node_words(&self, id: NodeId, message: &Message) -> Vec<(Style, String)> {
+        let on_trunk = self.reading.tree().is_on_trunk(id);
+        let is_head = id == self.reading.tree().head();
+        let glyph = match (is_head, on_trunk, message.role) {
+            (true, ..) => "◉",
+            (_, true, Role::Tool) => "│",
+            (_, true, _) => "●",
+            (_, false, Role::Tool) => "┊",
+            (_, false, _) => "○",
+        };
+        let fade = |style: Style| if on_trunk { style } else { DIM };
+        let mut segments = vec![
+            (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
+            (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
+        ];
+        let words = words(self.reading, id, message, self.width).into_iter();
+        segments.extend(words.map(|(style, words)| (fade(style), words)));
+        segments
     }
 
     /// Returns what a node is bound to beside its parent, and what it is called.
@@ -249,10 +280,9 @@ impl<'a> Drawing<'a> {
         let segments = vec![
             (DIM, format!("{}{lane}", gutter(lanes))),
             (style, format!("{:<width$} {what}", id.to_string(), width = self.id_width)),
-            (DIM, format!("  {}", one_line(&node.message().text(), self.width))),
         ];
         let tail = if fits_in_row(&self.labels(id), self.width) { self.labels(id) } else { Vec::new() };
-        self.rows.push(Row { segments, tail, fold: Fold::Never });
+        self.rows.push(Row { segments, says: Some(Says::Cover(id)), tail, fold: Fold::Never });
         self.long_labels(id, lanes, goes_on);
     }
 
@@ -342,7 +372,26 @@ impl<'a> Drawing<'a> {
     }
 
     fn body(&self, all: bool) -> String {
-        let mut body = String::new();
+        let drawn = self.drawn(all).into_iter();
+        let lines = drawn.map(|part| match part {
+            Drawn::Row(row) => self.line(row),
+            Drawn::Hidden(told) => paint(DIM, &told),
+        });
+        lines.collect()
+    }
+
+    /// Returns the nodes of which the picture has the words.
+    fn shown(&self, all: bool) -> Vec<NodeId> {
+        let says = self.drawn(all).into_iter().filter_map(|part| match part {
+            Drawn::Row(row) => row.says,
+            Drawn::Hidden(_) => None,
+        });
+        says.map(|(Says::Node(id) | Says::Cover(id))| id).collect()
+    }
+
+    /// Returns what is drawn; of long straight stretches only the ends, and nothing of what is covered, unless it is all.
+    fn drawn(&self, all: bool) -> Vec<Drawn<'_>> {
+        let mut drawn = Vec::new();
         let mut rows = self.rows.as_slice();
         while let Some(first) = rows.first() {
             let alike =
@@ -352,21 +401,30 @@ impl<'a> Drawing<'a> {
             match &first.fold {
                 Fold::Covered(by) if !all => {
                     let hidden = format!("┊ … {} covered by {by}\n", count(stretch.len(), "message"));
-                    body.push_str(&paint(DIM, &hidden));
+                    drawn.push(Drawn::Hidden(hidden));
                 }
                 Fold::Straight(lanes) if !all && stretch.len() > STRAIGHT => {
                     let hidden = stretch.len() - 2 * ENDS;
-                    let (start, end) = (stretch.iter().take(ENDS), stretch.iter().skip(ENDS + hidden));
-                    start.for_each(|row| body.push_str(&self.line(row)));
+                    drawn.extend(stretch.iter().take(ENDS).map(Drawn::Row));
                     let told =
                         format!("{}┊ … {} more; --all draws them\n", gutter(lanes), count(hidden, "node"));
-                    body.push_str(&paint(DIM, &told));
-                    end.for_each(|row| body.push_str(&self.line(row)));
+                    drawn.push(Drawn::Hidden(told));
+                    drawn.extend(stretch.iter().skip(ENDS + hidden).map(Drawn::Row));
                 }
-                _ => stretch.iter().for_each(|row| body.push_str(&self.line(row))),
+                _ => drawn.extend(stretch.iter().map(Drawn::Row)),
             }
         }
-        body
+        drawn
+    }
+
+    /// Returns the words of a node as they stand in its row.
+    fn said(&self, says: Says) -> Vec<(Style, String)> {
+        let (Says::Node(id) | Says::Cover(id)) = says;
+        let Ok(node) = self.reading.tree().node(id) else { return Vec::new() };
+        match says {
+            Says::Node(_) => self.node_words(id, node.message()),
+            Says::Cover(_) => vec![(DIM, format!("  {}", one_line(&node.message().text(), self.width)))],
+        }
     }
 
     fn foot(&self) -> String {
@@ -414,7 +472,8 @@ impl<'a> Drawing<'a> {
         let mut line = String::new();
         let tail = row.tail.iter().map(|(_, words)| words.chars().count()).sum();
         let mut room = self.width.saturating_sub(tail);
-        for (style, words) in &row.segments {
+        let said = row.says.map(|says| self.said(says)).unwrap_or_default();
+        for (style, words) in row.segments.iter().chain(&said) {
             if words.contains('\u{1b}') {
                 line.push_str(words);
                 continue;

@@ -17,7 +17,7 @@ fn scene() -> Scene {
 }
 
 /// Changes a word in the database, as somebody with an editor would.
-fn change(scene: &Scene, from: &str, to: &str) {
+pub(crate) fn change(scene: &Scene, from: &str, to: &str) {
     let mut bytes = std::fs::read(scene.store()).expect("there");
     let places: Vec<usize> = bytes
         .windows(from.len())
