@@ -8,10 +8,11 @@
 
 use std::hint::black_box;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trunkline_message_tree::{Author, Content, Message, Origin, Part, Role, ToolCall};
-use trunkline_sanitize::{RequestFacts, WireRules, sanitize};
+use trunkline_sanitize::{LiveCheck, RequestFacts, WireRules, sanitize};
 
 const MESSAGES: usize = 10_000;
 const ROUNDS: usize = 150;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     let mut line = |name: &str, value: f64, bar: f64| {
         let verdict = if value <= bar { "ok" } else { "SHORT" };
         short |= value > bar;
-        println!("{name:<44} {value:>6.2}x  {bar:>5.1}x  {verdict}");
+        println!("{name:<68} {value:>6.2}x  {bar:>5.1}x  {verdict}");
     };
     println!("{} messages, {} bytes; fastest of {ROUNDS} rounds each, in turn", legal.len(), walk(&legal));
     let mut out = String::with_capacity(2 * walk(&legal));
@@ -42,7 +43,82 @@ fn main() -> ExitCode {
         let (bar, time) = in_turn(both, || (), |()| sanitize(&broken, &rules, &facts));
         line(&format!("{}: broken and borrowed, against both", rules.name), ratio(time, bar), 12.0);
     }
+    let asked = |model: &str| {
+        let mut facts = RequestFacts::default();
+        facts.origin = Some(Origin::new("anthropic", model).at("here"));
+        facts
+    };
+    let rules = WireRules::anthropic();
+    for (name, odd, model) in [
+        ("legal", Odd::Nothing, "opus"),
+        ("calls that the provider ran", Odd::ServerCalls, "opus"),
+        ("turns of 20 calls", Odd::ManyCalls, "opus"),
+        ("reasoning of another model", Odd::Reasoning, "sonnet"),
+        ("results that are lost", Odd::LostResults, "opus"),
+    ] {
+        let facts = asked(model);
+        let times = [10, MESSAGES].map(|messages| one_more_turn(&rounds(messages, odd), &rules, &facts));
+        line(&format!("one more turn, {name}: {MESSAGES} against 10"), ratio(times[1], times[0]), 1.5);
+    }
     ExitCode::from(u8::from(short))
+}
+
+/// What is out of the ordinary in a conversation.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Odd {
+    Nothing,
+    ServerCalls,
+    ManyCalls,
+    Reasoning,
+    LostResults,
+}
+
+/// Prompts and answers in turn, every round alike; it ends with a prompt.
+fn rounds(messages: usize, odd: Odd) -> Vec<Arc<Message>> {
+    let mut list = vec![Message::user("please look into the failing test")];
+    let mut next = 0;
+    while list.len() < messages || list.len() % 4 != 1 {
+        let calls = if odd == Odd::ManyCalls { 20 } else { 2 };
+        let ids: Vec<String> = (next..next + calls).map(|n| format!("toolu_{n:05}")).collect();
+        next += calls;
+        let mut content = Vec::new();
+        if odd == Odd::Reasoning {
+            content.push(Content::Thinking { text: "Let me see.".into(), signature: Some("c2ln".into()) });
+        }
+        if odd == Odd::ServerCalls {
+            let json = |kind: &str| format!(r#"{{"type":"{kind}"}}"#);
+            content.push(Content::ServerCall { id: "s1".into(), json: json("server_tool_use") });
+            content
+                .push(Content::ServerResult { call_id: "s1".into(), json: json("web_search_tool_result") });
+        }
+        content.extend(ids.iter().map(|id| {
+            let (id, name, arguments) = (id.clone(), "read_file".to_owned(), r#"{"path":"a.rs"}"#.to_owned());
+            Content::ToolCall(ToolCall { id, name, arguments, signature: None })
+        }));
+        let origin = Some(Origin::new("anthropic", "opus").at("here"));
+        list.push(Message { origin, ..Message::new(Role::Assistant, Author::Model, content) });
+        let results = ids.iter().skip(usize::from(odd == Odd::LostResults));
+        let results = results.flat_map(|id| Message::tool_result(id, "42", false).content);
+        list.push(Message::new(Role::Tool, Author::Tool, results.collect()));
+        list.push(Message::assistant("The test passes now."));
+        list.push(Message::user("thank you; now the next one"));
+    }
+    list.into_iter().map(Arc::new).collect()
+}
+
+/// Returns the shortest time in which a kept check tells of the last round, the rest of the list being what it was.
+fn one_more_turn(list: &[Arc<Message>], rules: &WireRules, facts: &RequestFacts) -> Duration {
+    let before = list.len() - 4;
+    let mut check = LiveCheck::new();
+    let mut best = Duration::MAX;
+    for _ in 0..20 * ROUNDS {
+        assert!(check.list(&list[..before], before, rules, facts).is_some());
+        let start = Instant::now();
+        let found = black_box(check.list(black_box(list), before, rules, facts));
+        best = best.min(start.elapsed());
+        assert!(found.is_some());
+    }
+    best
 }
 
 /// Returns the shortest of many runs of each, one after the other; making the input and dropping the output are not counted.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use trunkline_message_tree::{Content, Message, NodeId, Role};
 
 use crate::passes::{self, provenance};
+use crate::sound;
 use crate::{Prefix, PrefixDigest, Repair, RequestFacts, WireRules};
 
 impl WireRules {
@@ -96,6 +97,8 @@ pub(crate) struct Fold {
     /// The messages as they are sent.
     sent: Vec<Arc<Message>>,
     left_out: Vec<Repair>,
+    /// The messages whose reasoning may have to go for another reason as well, which would come first.
+    unsure: Vec<usize>,
 }
 
 impl Fold {
@@ -125,6 +128,9 @@ impl Fold {
             let sent = if differs(message, &self.end, rules, facts) {
                 let (message, mut repairs) = without_reasoning(index, message, rules, facts);
                 self.left_out.append(&mut repairs);
+                if !sound::stands_alone(index, &messages[index], rules, facts) {
+                    self.unsure.push(index);
+                }
                 Arc::new(message)
             } else {
                 Arc::clone(message)
@@ -139,8 +145,9 @@ impl Fold {
     fn go_back(&mut self, kept: usize, facts: &RequestFacts) {
         if kept < self.sent.len() {
             self.sent.truncate(kept);
-            // Both are in the order of the list.
+            // All are in the order of the list.
             while self.left_out.pop_if(|repair| repair.at.message >= kept).is_some() {}
+            while self.unsure.pop_if(|index| *index >= kept).is_some() {}
             while self.states.pop_if(|(index, _)| *index >= kept).is_some() {}
             let state = self.states.last().cloned();
             let (from, mut end) = state.unwrap_or_else(|| (0, Prefix::after(facts.head.as_ref())));
@@ -156,6 +163,13 @@ impl Fold {
 
     pub(crate) fn sent(&self) -> &[Arc<Message>] {
         &self.sent
+    }
+
+    /// Whether the passes would leave out what is left out here for the same reason, if the list is sound without it.
+    pub(crate) fn is_sure(&self, messages: &[Arc<Message>]) -> bool {
+        // Of the last message more is asked.
+        let last = self.left_out.last().map(|repair| repair.at.message);
+        self.unsure.is_empty() && last.is_none_or(|last| last + 1 < messages.len())
     }
 
     pub(crate) fn left_out(&self) -> &[Repair] {

@@ -5,6 +5,7 @@
 //! through the passes, which may find nothing to do.
 
 mod live;
+mod mending;
 
 use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
 
@@ -104,6 +105,15 @@ pub(crate) fn survey(
         walk.step(index, message);
     }
     walk.end(messages)
+}
+
+/// Whether an answer is certainly legal behind words of the user, whatever loop runs and whatever it stands behind.
+pub(crate) fn stands_alone(index: usize, message: &Message, rules: &WireRules, facts: &RequestFacts) -> bool {
+    let mut facts = facts.clone();
+    facts.loop_from = usize::MAX;
+    let mut walk = Walk::from(index, Some(Role::User), false, rules, &facts);
+    walk.step(index, message);
+    walk.is_sound() && !walk.ends_in_thinking
 }
 
 struct Walk<'a> {

@@ -140,6 +140,73 @@ pub(crate) fn list() -> impl Strategy<Value = Vec<Message>> {
     .prop_map(number)
 }
 
+/// What a long session is made of, mostly as it was recorded: turns of many calls, calls that a provider ran itself, answers of
+/// several models with their reasoning, blank words and results that hold nothing, now and then with an accident.
+pub(crate) fn busy() -> impl Strategy<Value = Vec<Message>> {
+    let round = (
+        prop_oneof![
+            4 => 0..4_usize,
+            1 => 15..20_usize,
+        ],
+        (origin(), stop()),
+        option::weighted(0.5, thinking()),
+        select(vec![0, 0, 0, 1, 2, 3, 4_u8]),
+        option::weighted(0.8, words()),
+        (
+            any::<Index>(),
+            select(vec!["42", "42", "42", "", " "]),
+            select(vec![None, None, Some(0), Some(1), Some(2_u8)]),
+        ),
+    );
+    (vec(round, 1..5), 0..40_usize, vec((0..9_u8, any::<Index>(), message()), 0..2))
+        .prop_map(|(rounds, first, accidents)| {
+            let mut list = Vec::new();
+            let mut next = first;
+            for (calls, (origin, stop), thought, server, words, (at, result, odd)) in rounds {
+                let ids: Vec<String> = (next..next + calls).map(|n| format!("call_{n}")).collect();
+                next += calls;
+                let mut content: Vec<Content> = thought.into_iter().collect();
+                let json = |kind: &str| format!(r#"{{"type":"{kind}"}}"#);
+                if server > 0 {
+                    content.push(Content::ServerCall { id: "s1".into(), json: json("server_tool_use") });
+                }
+                if server == 2 || server == 3 {
+                    let json = json("web_search_tool_result");
+                    content.push(Content::ServerResult { call_id: "s1".into(), json });
+                }
+                content.extend((odd != Some(1)).then(|| Content::text("let me look")));
+                content.extend(ids.iter().map(|id| call(id.clone(), "{}".into())));
+                list.push(Message {
+                    origin: origin.clone(),
+                    stop,
+                    ..Message::new(Role::Assistant, Author::Model, content)
+                });
+                let odd_one = if calls > 0 { at.index(calls) } else { 0 };
+                for (number, id) in ids.into_iter().enumerate() {
+                    let text = if number == odd_one { result } else { "42" };
+                    let result = Message::tool_result(id, text, false);
+                    match odd.filter(|_| number == odd_one) {
+                        Some(0) => {}
+                        Some(2) => list.extend([result.clone(), result]),
+                        _ => list.push(result),
+                    }
+                }
+                if server == 4 {
+                    let json = json("web_search_tool_result");
+                    let content =
+                        vec![Content::ServerResult { call_id: "s1".into(), json }, Content::text("found")];
+                    list.push(Message { origin, ..Message::new(Role::Assistant, Author::Model, content) });
+                }
+                list.extend(words.map(Message::user));
+            }
+            for (kind, at, other) in accidents {
+                break_list(&mut list, kind, at, other);
+            }
+            list
+        })
+        .prop_map(number)
+}
+
 /// A list that every wire takes, but for the reasoning in it.
 pub(crate) fn legal() -> impl Strategy<Value = Vec<Message>> {
     (

@@ -3,16 +3,16 @@
 //! A new id depends on the old one and on what came before it, never on what comes after: a list that grows keeps the
 //! ids of its beginning.
 
-use std::collections::{HashMap, HashSet};
-
+use super::noted::Noted;
 use crate::{IdAlphabet, IdRule, IdScope, WireRules};
 
 /// The ids given so far.
-pub(super) struct CallIds<'a> {
-    rule: &'a IdRule,
+#[derive(Clone, Debug)]
+pub(super) struct CallIds {
+    rule: IdRule,
     scope: IdScope,
-    used: HashSet<String>,
-    next: HashMap<String, u32>,
+    used: Noted<String, ()>,
+    next: Noted<String, u32>,
 }
 
 /// The id that a call goes by.
@@ -23,9 +23,21 @@ pub(super) enum Given {
     New { id: String, taken: bool },
 }
 
-impl<'a> CallIds<'a> {
-    pub(super) fn new(rules: &'a WireRules) -> Self {
-        CallIds { rule: &rules.ids, scope: rules.ids_unique_in, used: HashSet::new(), next: HashMap::new() }
+impl CallIds {
+    pub(super) fn new(rules: &WireRules, goes_back: bool) -> Self {
+        let (used, next) = (Noted::new(goes_back), Noted::new(goes_back));
+        CallIds { rule: rules.ids, scope: rules.ids_unique_in, used, next }
+    }
+
+    /// Returns where it stands.
+    pub(super) fn mark(&self) -> [usize; 2] {
+        [self.used.mark(), self.next.mark()]
+    }
+
+    /// Forgets the ids that were given since; those of one message are forgotten when the next one begins.
+    pub(super) fn go_back(&mut self, [used, next]: [usize; 2]) {
+        self.used.go_back(used);
+        self.next.go_back(next);
     }
 
     /// Begins the calls of the next message.
@@ -39,22 +51,24 @@ impl<'a> CallIds<'a> {
     /// Returns the id for the next call that was stored under `id`; `elsewhere` knows the ids of calls that never came here.
     pub(super) fn give(&mut self, id: &str, elsewhere: &dyn Fn(&str) -> bool) -> Given {
         let elsewhere = |id: &str| self.scope == IdScope::History && elsewhere(id);
-        let taken = fits(id, self.rule);
-        if taken && !elsewhere(id) && self.used.insert(id.to_owned()) {
+        let taken = fits(id, &self.rule);
+        if taken && !elsewhere(id) && !self.used.contains(id) {
+            self.used.insert(id.to_owned(), ());
             return Given::Same;
         }
-        let next = self.next.entry(id.to_owned()).or_insert(if taken { 2 } else { 1 });
+        let mut next = self.next.get(id).copied().unwrap_or(if taken { 2 } else { 1 });
         // A rule set that leaves almost no ids must not keep us here for ever.
         let attempts = self.used.len() as u32 + 64;
-        let mut given = derive(id, *next, taken, self.rule);
+        let mut given = derive(id, next, taken, &self.rule);
         for _ in 0..attempts {
-            *next = next.saturating_add(1);
+            next = next.saturating_add(1);
             if !self.used.contains(&given) && !elsewhere(&given) {
                 break;
             }
-            given = derive(id, *next, taken, self.rule);
+            given = derive(id, next, taken, &self.rule);
         }
-        self.used.insert(given.clone());
+        self.next.insert(id.to_owned(), next);
+        self.used.insert(given.clone(), ());
         Given::New { id: given, taken }
     }
 }

@@ -1,14 +1,16 @@
 //! Mends the tail of a list.
 
+use std::borrow::Borrow;
+
 use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::{Item, companions, is_blank, is_silent, is_thinking};
 use crate::{HEAD_STUB, Head, Place, Repair, RepairKind, TAIL_STUB, Tail, Thinking, ThinkingLoss, WireRules};
 
 /// Makes the last message one that the wire takes in the last place. `items` is the last turn, `before` what came before it.
-pub(super) fn mend_tail(
+pub(super) fn mend_tail<M: Borrow<Message>>(
     items: &mut Vec<Item>,
-    before: &[Message],
+    before: &[M],
     rules: &WireRules,
     thinking: Thinking,
     end: Place,
@@ -35,14 +37,14 @@ pub(super) fn mend_tail(
         }
     }
     // Instructions at the end are nobody's turn: who spoke before them spoke last.
-    let all = before.iter().chain(items.iter().map(|item| &item.message));
+    let all = before.iter().map(Borrow::borrow).chain(items.iter().map(|item| &item.message));
     let spoken = all.rev().find(|message| message.role != Role::System);
     let continues = |last: &&Message| last.role == Role::Assistant && last.stop != Some(StopReason::Pause);
     if rules.tail == Tail::User && spoken.filter(continues).is_some() {
         items.push(Item::stub(TAIL_STUB, end));
         repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
     }
-    let all = || before.iter().chain(items.iter().map(|item| &item.message));
+    let all = || before.iter().map(Borrow::borrow).chain(items.iter().map(|item| &item.message));
     let nothing_said = all().all(|message| message.role == Role::System);
     let nothing = nothing_said && all().all(is_silent);
     if nothing_said && (nothing || rules.head == Head::User || rules.tail == Tail::User) {

@@ -12,7 +12,8 @@ mod known_calls;
 pub(crate) mod live_loop;
 mod mender;
 mod names;
-mod pairing;
+pub(crate) mod noted;
+pub(crate) mod pairing;
 pub(crate) mod provenance;
 mod roles;
 pub(crate) mod server_pairs;
@@ -21,7 +22,7 @@ mod turn;
 
 pub(crate) use blocks::{drop_refused_of, is_thinking};
 pub(crate) use call_ids::fits as id_fits;
-pub(crate) use mender::mend;
+pub(crate) use mender::{Line, LineMark, Mender, TurnPlace, mend};
 pub(crate) use names::{fits as name_fits, refers_to_nothing};
 pub(crate) use server_pairs::is_server_block;
 
@@ -29,7 +30,22 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::{Author, Content, Message, Part, Role, ToolResult};
 
-use crate::Place;
+use self::known_calls::KnownCalls;
+use crate::{Place, RequestFacts, Thinking, WireRules};
+
+/// What the passes are asked by.
+pub(crate) struct Asked<'a> {
+    pub(crate) rules: &'a WireRules,
+    pub(crate) facts: &'a RequestFacts,
+    pub(crate) thinking: Thinking,
+    known: KnownCalls<'a>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(rules: &'a WireRules, facts: &'a RequestFacts, thinking: Thinking) -> Self {
+        Asked { rules, facts, thinking, known: KnownCalls::new(facts) }
+    }
+}
 
 /// A message on its way through the passes.
 #[derive(Debug)]

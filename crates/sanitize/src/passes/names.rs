@@ -4,33 +4,42 @@
 //! made of the one that was written and a digest of it, never of what comes later: a list that grows keeps the names of its
 //! beginning.
 
-use std::collections::{HashMap, HashSet};
-
 use super::call_ids::{digits, hash, is_written_in};
+use super::noted::Noted;
 use crate::{IdAlphabet, NameRule, RequestFacts, WireRules};
 
 /// What stands before the digest where nothing of the written name can.
 const STEM: &str = "tool";
 
 /// The names given so far.
-pub(super) struct Names<'a> {
-    rules: &'a WireRules,
-    facts: &'a RequestFacts,
+#[derive(Clone, Debug)]
+pub(super) struct Names {
     /// By the name that was written.
-    given: HashMap<String, String>,
-    used: HashSet<String>,
+    given: Noted<String, String>,
+    used: Noted<String, ()>,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(rules: &'a WireRules, facts: &'a RequestFacts) -> Self {
-        Names { rules, facts, given: HashMap::new(), used: HashSet::new() }
+impl Names {
+    pub(super) fn new(goes_back: bool) -> Self {
+        Names { given: Noted::new(goes_back), used: Noted::new(goes_back) }
+    }
+
+    /// Returns where it stands.
+    pub(super) fn mark(&self) -> [usize; 2] {
+        [self.given.mark(), self.used.mark()]
+    }
+
+    /// Forgets the names that were given since.
+    pub(super) fn go_back(&mut self, [given, used]: [usize; 2]) {
+        self.given.go_back(given);
+        self.used.go_back(used);
     }
 
     /// Returns the name that is sent in place of the one that was written; nothing if that one may stay.
-    pub(super) fn give(&mut self, written: &str) -> Option<String> {
+    pub(super) fn give(&mut self, written: &str, rules: &WireRules, facts: &RequestFacts) -> Option<String> {
         // What becomes words needs no name that the wire takes.
-        let quoted = self.rules.tool_blocks_need_tools && self.facts.tools_offered == Some(false);
-        if quoted || fits(written, self.rules, self.facts) {
+        let quoted = rules.tool_blocks_need_tools && facts.tools_offered == Some(false);
+        if quoted || fits(written, rules, facts) {
             return None;
         }
         if let Some(given) = self.given.get(written) {
@@ -38,10 +47,10 @@ impl<'a> Names<'a> {
         }
         // A rule set that leaves almost no names must not keep us here for ever.
         let attempts = self.used.len() as u32 + 64;
-        let is_free = |name: &String| !self.used.contains(name) && !self.facts.tools.contains(name);
-        let made = |n| derive(written, n, &self.rules.names);
+        let is_free = |name: &String| !self.used.contains(name) && !facts.tools.contains(name);
+        let made = |n| derive(written, n, &rules.names);
         let given = (1..=attempts).map(made).find(is_free).unwrap_or_else(|| made(1));
-        self.used.insert(given.clone());
+        self.used.insert(given.clone(), ());
         self.given.insert(written.to_owned(), given.clone());
         Some(given)
     }

@@ -4,35 +4,51 @@
 //! again, a request had been sent in which the call already had an answer, and changing that answer now would change
 //! what the provider has cached. A result that comes later is quoted where it arrived.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::Item;
 use super::call_ids::CallIds;
-use super::companions;
-use super::known_calls::KnownCalls;
 use super::names::Names;
+use super::noted::Noted;
 use super::slot::Slot;
-use super::turn;
-use crate::{Repair, RequestFacts, ResultPlace, Thinking, WireRules};
+use super::{Asked, Item, companions, turn};
+use crate::{Repair, ResultPlace, WireRules};
 
 /// What is remembered from turn to turn.
-pub(super) struct Pairs<'a> {
-    rules: &'a WireRules,
-    facts: &'a RequestFacts,
-    thinking: Thinking,
-    ids: CallIds<'a>,
-    names: Names<'a>,
-    known: KnownCalls<'a>,
+#[derive(Clone, Debug)]
+pub(crate) struct Pairs {
+    ids: CallIds,
+    names: Names,
     /// Every call that came through here, by the id under which it was stored, with the id by which the model knows it.
-    closed: HashMap<String, String>,
+    closed: Noted<String, String>,
     /// Ids that were made since somebody asked.
-    pub(super) made: Vec<String>,
+    pub(crate) made: Vec<String>,
 }
 
-impl<'a> Pairs<'a> {
-    pub(super) fn new(rules: &'a WireRules, facts: &'a RequestFacts, thinking: Thinking) -> Self {
-        let (ids, names, known) = (CallIds::new(rules), Names::new(rules, facts), KnownCalls::new(facts));
-        Pairs { rules, facts, thinking, ids, names, known, closed: HashMap::new(), made: Vec::new() }
+/// Where that stands at the beginning of a turn.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct PairsMark {
+    ids: [usize; 2],
+    names: [usize; 2],
+    closed: usize,
+}
+
+impl Pairs {
+    pub(crate) fn new(rules: &WireRules, goes_back: bool) -> Self {
+        let (ids, names) = (CallIds::new(rules, goes_back), Names::new(goes_back));
+        Pairs { ids, names, closed: Noted::new(goes_back), made: Vec::new() }
+    }
+
+    /// Returns where it stands.
+    pub(crate) fn mark(&self) -> PairsMark {
+        PairsMark { ids: self.ids.mark(), names: self.names.mark(), closed: self.closed.mark() }
+    }
+
+    /// Forgets the calls that came since.
+    pub(crate) fn go_back(&mut self, mark: PairsMark) {
+        self.ids.go_back(mark.ids);
+        self.names.go_back(mark.names);
+        self.closed.go_back(mark.closed);
+        self.made.clear();
     }
 
     /// Gives every call exactly one result in the place where the wire wants it, and quotes all other results.
@@ -42,9 +58,10 @@ impl<'a> Pairs<'a> {
         &mut self,
         items: Vec<Item>,
         elsewhere: &dyn Fn(&str) -> bool,
+        asked: &Asked<'_>,
         repairs: &mut Vec<Repair>,
     ) -> Vec<Item> {
-        let rules = self.rules;
+        let Asked { rules, facts, thinking, ref known } = *asked;
         let mut paired = Vec::with_capacity(items.len());
         let mut ends = ends_of_answers(&items, rules).into_iter();
         let mut items = items.into_iter().peekable();
@@ -57,13 +74,13 @@ impl<'a> Pairs<'a> {
                 }
             }
             self.ids.begin_turn();
-            let mut run = turn::gather(run, rules, self.facts, repairs);
+            let mut run = turn::gather(run, rules, facts, repairs);
             let mut calls = Vec::new();
             for gathered in &mut run {
                 let (ids, names) = (&mut self.ids, &mut self.names);
-                calls.extend(turn::open_calls(gathered, ids, names, elsewhere, rules, repairs));
+                calls.extend(turn::open_calls(gathered, ids, names, elsewhere, asked, repairs));
             }
-            companions::complete(&mut run, rules, self.thinking, repairs);
+            companions::complete(&mut run, rules, thinking, repairs);
             paired.extend(run.into_iter().map(|gathered| gathered.item));
 
             let mut slot = Slot::new(calls, repairs);
@@ -74,11 +91,11 @@ impl<'a> Pairs<'a> {
             }
             slot.put_results_first(rules);
             slot.note_arguments_and_move_media(rules.media_in_results);
-            slot.answer_open_calls(&self.known);
+            slot.answer_open_calls(known);
             if rules.results_in_call_order {
                 slot.put_in_call_order();
             }
-            slot.fit_results(rules, self.facts);
+            slot.fit_results(rules, facts);
             let (calls, mut received) = slot.close();
             paired.append(&mut received);
             for call in calls {

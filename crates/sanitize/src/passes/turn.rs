@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{Content, Message, NodeId, Origin, Role};
 
-use super::Item;
 use super::call_ids::{CallIds, Given};
 use super::names::Names;
 use super::provenance::is_native;
+use super::{Asked, Item};
 use crate::json;
 use crate::sound::FEW_CALLS;
 use crate::{Alternate, Place, Repair, RepairKind, RequestFacts, ResultPlace, WireRules};
@@ -117,13 +117,14 @@ fn join(earlier: &mut Message, later: Message, facts: &RequestFacts) {
 /// `elsewhere` knows the ids of calls that never came to the passes.
 pub(super) fn open_calls(
     gathered: &mut Gathered,
-    ids: &mut CallIds<'_>,
-    names: &mut Names<'_>,
+    ids: &mut CallIds,
+    names: &mut Names,
     elsewhere: &dyn Fn(&str) -> bool,
-    rules: &WireRules,
+    asked: &Asked<'_>,
     repairs: &mut Vec<Repair>,
 ) -> Vec<OpenCall> {
     let Gathered { item, stored, .. } = gathered;
+    let Asked { rules, facts, .. } = *asked;
     let mut calls: Vec<OpenCall> = Vec::new();
     let mut said: HashMap<String, HashSet<(String, String)>> = HashMap::new();
     let ids_differ = ids_differ(item);
@@ -145,7 +146,7 @@ pub(super) fn open_calls(
             let from = std::mem::replace(&mut call.id, id.clone());
             repairs.push(Repair { at, kind: RepairKind::Renamed { from, to: id, taken } });
         }
-        if let Some(name) = names.give(&call.name) {
+        if let Some(name) = names.give(&call.name, rules, facts) {
             let from = std::mem::replace(&mut call.name, name.clone());
             let call_id = stored_id.clone();
             repairs.push(Repair { at, kind: RepairKind::NameReplaced { call_id, from, to: name } });

@@ -1,4 +1,4 @@
-//! The same walk, kept from one request to the next.
+//! The same walk, kept from one request to the next; where it finds something, the passes are.
 //!
 //! A turn begins with nothing open, so what the walk knows there is small, and whatever comes later is judged from the last
 //! turn that stayed.
@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use trunkline_message_tree::{Message, Role};
 
+use super::mending::{Found, Mending};
 use super::{INDEX_BITS, Survey, Turn, Walk};
 use crate::bound::Fold;
 use crate::passes::live_loop;
@@ -40,17 +41,43 @@ pub struct LiveCheck {
     again: usize,
     /// What stands before each answer, where reasoning is bound to that.
     fold: Fold,
+    /// What is kept of a list that had to be mended.
+    mended: Option<Box<Mended>>,
+    /// From where the last answer was taken.
+    source: Option<Source>,
+}
+
+/// A list that had to be mended.
+#[derive(Clone, Debug)]
+struct Mended {
+    first: Mending,
+    /// What came out, looked at once more: what was put in may have ended a loop.
+    second: Mending,
+    /// What stands before each answer there.
+    fold: Fold,
+}
+
+/// Where the messages of an answer are kept.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// With whoever asks.
+    Given,
+    /// Here, without reasoning that is bound to something else.
+    Bound,
+    /// Here, mended.
+    Mended,
 }
 
 /// A list that may be sent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LiveList<'a> {
-    /// The messages: those that were given, but without reasoning that stands behind something else than it was written behind.
+    /// The messages: those that were given, but for what was mended or left out.
     pub messages: &'a [Arc<Message>],
-    /// How many of them, from the first, are what they were when the check was asked last.
+    /// How many of them, from the first, are the very ones of the answer before; none if that was no list, or one that was mended
+    /// where this one is not, or the other way round.
     pub kept: usize,
-    /// What was left out.
+    /// What was mended or left out, in the order of the list that was given.
     pub repairs: &'a [Repair],
     /// What an answer to this list is written behind; `None` unless that [matters](WireRules::reasoning_bound).
     pub prefix: Option<PrefixDigest>,
@@ -75,8 +102,7 @@ impl LiveCheck {
     /// Returns whether the list is legal as it stands: [`sanitize`](crate::sanitize) would repair nothing and give it back as it
     /// is. `kept` says how many of its messages, from the first, are those of the list that was given last.
     ///
-    /// A `false` may be wrong, as for some lists with calls that a provider ran itself: ask `sanitize` then. A `true` is not.
-    /// Costs a few steps per block from the beginning of the turn in which the first other message stands, and a small step for
+    /// A `false` may be wrong, as beside reasoning that is left out: ask `sanitize` then. A `true` is not. Costs a few steps per block from the beginning of the turn in which the first other message stands, and a small step for
     /// each message since the user last spoke where the origin has an address or the model reasons. Reasoning that may go back
     /// while its tool loop runs is looked at once more when the loop is over; other rules or facts make it start over.
     pub fn is_legal(
@@ -89,13 +115,16 @@ impl LiveCheck {
         self.list(messages, kept, rules, facts).is_some_and(|list| list.repairs.is_empty())
     }
 
-    /// Returns the list as it may be sent, if nothing of it has to be repaired but reasoning that is
-    /// [bound](WireRules::reasoning_bound) to something else than what stands before it: that is left out, as
-    /// [`sanitize`](crate::sanitize) would do it. `kept` says how many of the messages, from the first, are those of the list
-    /// that was given last.
+    /// Returns the list as it may be sent, as [`sanitize`](crate::sanitize) would make it, with what was repaired. `kept` says how
+    /// many of the messages, from the first, are those of the list that was given last.
     ///
-    /// A `None` may be wrong. Costs what [`is_legal`](LiveCheck::is_legal) costs, and where reasoning is bound the digest of what
-    /// came. What is known of an answer must not be taken back or changed while its message stays, unless all is.
+    /// `None` where the whole list has to be looked at; it may be wrong. So it is where the request must be sent without thinking,
+    /// where [fields](RequestFacts::fields) are known, where both something was mended and reasoning stands behind something
+    /// else than it was written behind, and where a repair comes between a provider's own call and its result.
+    ///
+    /// Costs what [`is_legal`](LiveCheck::is_legal) costs, and once more where something had to be mended, in which case the last
+    /// turn is mended each time; where reasoning is bound, the digest of what came. What is known of an answer must not be taken
+    /// back or changed while its message stays, unless all is.
     pub fn list<'a>(
         &'a mut self,
         messages: &'a [Arc<Message>],
@@ -103,8 +132,42 @@ impl LiveCheck {
         rules: &WireRules,
         facts: &RequestFacts,
     ) -> Option<LiveList<'a>> {
-        self.read = self.read.min(kept).min(messages.len());
+        let before = self.source.take();
+        let (kept, source) = self.find(messages, kept, rules, facts)?;
+        self.source = Some(source);
+        // What came from elsewhere last has nothing in common with this.
+        let kept = if before == Some(source) { kept } else { 0 };
+        let bound = rules.reasoning_bound;
+        Some(match (source, self.mended.as_deref()) {
+            (Source::Mended, Some(Mended { first, fold, .. })) => {
+                let prefix = bound.then(|| fold.digest());
+                LiveList { messages: first.sent(), kept, repairs: first.repairs(), prefix }
+            }
+            (Source::Bound, _) => {
+                let (messages, repairs) = (self.fold.sent(), self.fold.left_out());
+                LiveList { messages, kept, repairs, prefix: Some(self.fold.digest()) }
+            }
+            _ => {
+                let prefix = bound.then(|| self.fold.digest());
+                LiveList { messages, kept, repairs: &[], prefix }
+            }
+        })
+    }
+
+    /// Looks for a list that may be sent; returns from where it is to be taken, and how much of it is as before there.
+    fn find(
+        &mut self,
+        messages: &[Arc<Message>],
+        kept: usize,
+        rules: &WireRules,
+        facts: &RequestFacts,
+    ) -> Option<(usize, Source)> {
+        let given = kept.min(messages.len());
+        self.read = self.read.min(given);
         self.fold.keep(kept, facts);
+        if let Some(mended) = &mut self.mended {
+            mended.first.keep(given);
+        }
         let forced =
             rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
         if forced || !facts.fields.is_empty() || messages.len() >> INDEX_BITS > 0 {
@@ -112,9 +175,10 @@ impl LiveCheck {
         }
         if !self.asks_as_before(rules, facts) {
             self.fold = Fold::default();
+            self.mended = None;
         }
         let mut fold = std::mem::take(&mut self.fold);
-        let mut kept = kept.min(messages.len());
+        let mut kept = given;
         if rules.reasoning_bound {
             kept = fold.refresh(messages, kept, rules, facts);
             self.read = self.read.min(kept);
@@ -122,18 +186,68 @@ impl LiveCheck {
             fold = Fold::default();
         }
         let sent = if rules.reasoning_bound { fold.sent() } else { messages };
-        let facts = self.ask(sent, rules, facts);
-        let legal = self.walk(sent, rules, &facts)
+        let asked = self.ask(sent, rules, facts);
+        let legal = self.walk(sent, rules, &asked)
             && self.again == 0
-            && !live_loop::has_lost_thinking(sent, rules, facts.thinking);
-        self.asked = Some((rules.clone(), facts));
+            && fold.is_sure(messages)
+            && !live_loop::has_lost_thinking(sent, rules, asked.thinking);
+        self.asked = Some((rules.clone(), asked));
         self.fold = fold;
-        if !legal {
+        let left_out = !self.fold.left_out().is_empty();
+        match legal {
+            true if left_out => return Some((kept, Source::Bound)),
+            true => return Some((given, Source::Given)),
+            false => {}
+        }
+        let (kept, source) = self.mend(messages, rules, facts)?;
+        let kept = if source == Source::Given { given } else { kept };
+        // Reasoning of which nothing has to be mended but that it goes is known of the list that was given.
+        (source == Source::Mended || !left_out).then_some((kept, source))
+    }
+
+    /// Runs the passes over what came.
+    fn mend(
+        &mut self,
+        messages: &[Arc<Message>],
+        rules: &WireRules,
+        facts: &RequestFacts,
+    ) -> Option<(usize, Source)> {
+        let new =
+            || Mended { first: Mending::new(rules), second: Mending::new(rules), fold: Fold::default() };
+        let Mended { first, second, fold } = &mut **self.mended.get_or_insert_with(|| Box::new(new()));
+        let mut facts = facts.clone();
+        let returns = facts.origin.as_ref().is_some_and(|origin| origin.address.is_some());
+        if returns {
+            facts.loop_from = live_loop::start(messages);
+        }
+        let found = first.refresh(messages, rules, &facts);
+        let (sent, kept) = (first.sent(), first.kept());
+        second.keep(kept);
+        fold.keep(kept, &facts);
+        let lost = |messages: &[Arc<Message>]| live_loop::has_lost_thinking(messages, rules, facts.thinking);
+        match found {
+            Found::Unsure => return None,
+            Found::Mended if !first.repairs().is_empty() => {}
+            // What the passes did not touch goes back as it is.
+            Found::Mended | Found::Sound => return (!lost(messages)).then_some((0, Source::Given)),
+        }
+        if lost(sent) {
             return None;
         }
-        let prefix = rules.reasoning_bound.then(|| self.fold.digest());
-        let messages = if rules.reasoning_bound { self.fold.sent() } else { messages };
-        Some(LiveList { messages, kept, repairs: self.fold.left_out(), prefix })
+        if returns {
+            facts.loop_from = live_loop::start(sent);
+            let again = second.refresh(sent, rules, &facts);
+            if again == Found::Unsure || !(again == Found::Sound || second.is_unaltered()) {
+                return None;
+            }
+        }
+        if rules.reasoning_bound {
+            fold.refresh(sent, kept, rules, &facts);
+            if !fold.left_out().is_empty() {
+                return None;
+            }
+        }
+        Some((kept, Source::Mended))
     }
 
     /// Returns whether what is left out of an answer depends on what it depended on before.
@@ -178,7 +292,7 @@ impl LiveCheck {
             self.turns.push(start);
         }
         self.forget_calls(start.calls);
-        let mut walk = Walk::from(&start, rules, facts);
+        let mut walk = Walk::from(start.index, start.last, start.instructed, rules, facts);
         for (index, message) in messages.iter().enumerate().skip(start.index) {
             let begins = message.role == Role::Assistant && walk.last != Some(Role::Assistant);
             let (last, instructed, calls) = (walk.last, walk.instructed, walk.survey.calls.len());
@@ -230,9 +344,15 @@ impl LiveCheck {
 
 impl<'a> Walk<'a> {
     /// Returns a walk that goes on where a turn begins.
-    fn from(start: &Start, rules: &'a WireRules, facts: &'a RequestFacts) -> Self {
+    pub(super) fn from(
+        start: usize,
+        last: Option<Role>,
+        instructed: bool,
+        rules: &'a WireRules,
+        facts: &'a RequestFacts,
+    ) -> Self {
         let survey = Survey {
-            turns: vec![Turn { start: start.index, sound: true }],
+            turns: vec![Turn { start, sound: true }],
             calls: Vec::new(),
             server_blocks: false,
             sound: true,
@@ -241,9 +361,9 @@ impl<'a> Walk<'a> {
             rules,
             facts,
             thinking: facts.thinking,
-            index: start.index,
-            last: start.last,
-            instructed: start.instructed,
+            index: start,
+            last,
+            instructed,
             open: Vec::new(),
             user_messages: 0,
             answered: false,
