@@ -66,8 +66,8 @@ pub(crate) fn build(
         rendering.shows(&revert::rendered(&settings.setup.revert, binds, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
-    let disowns = state.wants.disowns(provider, rendering.messages());
-    if !disowns && let Some(legal) = rendering.legal(&rules, &facts) {
+    let refused = state.wants.refused_until(provider);
+    if let Some(legal) = rendering.legal(&rules, &facts, refused) {
         debug_assert!(rendering.agrees(&legal, &rules, &facts), "what was found legal needs no other repair");
         request.messages = legal.list;
         let asked = legal.prefix.map(|prefix| prefixes::Asked { prefix, rules });

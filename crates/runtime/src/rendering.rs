@@ -10,6 +10,7 @@ use trunkline_sanitize::{LiveCheck, PrefixDigest, Repair, RequestFacts, WireRule
 
 use crate::layers::revert;
 use crate::state::State;
+use crate::wants;
 
 /// What a session keeps of its requests.
 pub(crate) struct Rendering {
@@ -22,14 +23,16 @@ pub(crate) struct Rendering {
     kept: usize,
     // Whether the reasoning of the model is bound to what stands before it.
     binds: bool,
-    // The list without reasoning that was written behind something else, while there is any.
-    bound: MessageList,
+    // The messages that are judged in place of these where a service refused reasoning, and of which nodes it did.
+    disowned: Option<(NodeId, Vec<Arc<Message>>)>,
+    // What is sent where that is not the list: something is left out or mended, or the list is not what is judged.
+    mended: MessageList,
 }
 
 /// A list that may be sent.
 pub(crate) struct Legal {
     pub(crate) list: MessageList,
-    /// What of what was rendered is left out.
+    /// What of what was rendered is left out or mended.
     pub(crate) repairs: Vec<Repair>,
     /// What an answer to it is written behind, where that matters.
     pub(crate) prefix: Option<PrefixDigest>,
@@ -44,7 +47,8 @@ impl Rendering {
             check: LiveCheck::new(),
             kept: 0,
             binds,
-            bound: MessageList::new(),
+            disowned: None,
+            mended: MessageList::new(),
         }
     }
 
@@ -78,22 +82,41 @@ impl Rendering {
         self.live.messages().unwrap_or(&self.plain.messages)
     }
 
-    /// Returns the messages as they may be sent, if nothing has to be mended but that reasoning is left out which was written behind
-    /// something else; a `None` may be wrong.
-    pub(crate) fn legal(&mut self, rules: &WireRules, facts: &RequestFacts) -> Option<Legal> {
+    /// Returns the messages as they may be sent, with what was mended; a `None` may be wrong. `refused` is the last node of which a
+    /// service refused reasoning.
+    pub(crate) fn legal(
+        &mut self,
+        rules: &WireRules,
+        facts: &RequestFacts,
+        refused: Option<NodeId>,
+    ) -> Option<Legal> {
         let messages = self.live.messages().unwrap_or(&self.plain.messages);
-        let kept = std::mem::replace(&mut self.kept, messages.len());
-        let Some(found) = self.check.list(messages, kept, rules, facts) else {
-            self.bound = MessageList::new();
+        let mut kept = std::mem::replace(&mut self.kept, messages.len());
+        if self.disowned.as_ref().map(|(until, _)| *until) != refused {
+            self.disowned = refused.map(|until| (until, Vec::new()));
+            kept = 0;
+        }
+        let judged = match &mut self.disowned {
+            Some((until, disowned)) => {
+                disowned.truncate(kept);
+                let came = messages.iter().skip(disowned.len());
+                disowned.extend(came.map(|message| wants::disowned(message, *until)));
+                &disowned[..]
+            }
+            None => messages,
+        };
+        let Some(found) = self.check.list(judged, kept, rules, facts) else {
+            self.mended = MessageList::new();
             return None;
         };
-        if found.repairs.is_empty() {
-            self.bound = MessageList::new();
+        if found.repairs.is_empty() && refused.is_none() {
+            self.mended = MessageList::new();
             return Some(Legal { list: self.list.clone(), repairs: Vec::new(), prefix: found.prefix });
         }
-        self.bound.truncate(found.kept);
-        self.bound.extend(found.messages[self.bound.len()..].iter().cloned());
-        Some(Legal { list: self.bound.clone(), repairs: found.repairs.to_vec(), prefix: found.prefix })
+        self.mended.truncate(found.kept);
+        let came = found.messages.iter().skip(self.mended.len());
+        self.mended.extend(came.cloned());
+        Some(Legal { list: self.mended.clone(), repairs: found.repairs.to_vec(), prefix: found.prefix })
     }
 
     /// Whether the messages are those of a list that was rendered whole; builds with debug assertions ask before each request.
@@ -103,7 +126,8 @@ impl Rendering {
 
     /// Whether a look at the whole list comes to the same, asked likewise.
     pub(crate) fn agrees(&self, legal: &Legal, rules: &WireRules, facts: &RequestFacts) -> bool {
-        let whole: Vec<Message> = self.messages().iter().map(|message| Message::clone(message)).collect();
+        let judged = self.disowned.as_ref().map_or(self.messages(), |(_, disowned)| disowned);
+        let whole: Vec<Message> = judged.iter().map(|message| Message::clone(message)).collect();
         let sanitized = sanitize(&whole, rules, facts);
         sanitized.repairs == legal.repairs
             && !sanitized.thinking_off

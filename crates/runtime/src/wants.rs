@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Content, Message, NodeId, Timestamp};
+use trunkline_message_tree::{Message, NodeId, Timestamp};
 use trunkline_providers::{ErrorKind, Provider, Trait, Traits};
 use trunkline_session_store::{Note, Record};
 
@@ -141,20 +141,8 @@ impl Part {
         self.known.get(&service(provider)).cloned().unwrap_or_default()
     }
 
-    /// Returns whether [`disown`](Part::disown) can change what is sent of these messages.
-    pub(crate) fn disowns(&self, provider: &dyn Provider, messages: &[Arc<Message>]) -> bool {
-        let Some(until) = self.refused_until(provider) else { return false };
-        let refused = messages.iter().filter(|message| message.node.is_some_and(|node| node <= until));
-        // Of the rest it does not matter who wrote it.
-        let matters = |block: &Content| match block {
-            Content::Text { .. } | Content::Image(_) | Content::Document(_) | Content::ToolResult(_) => false,
-            Content::ToolCall(call) => call.signature.is_some(),
-            _ => true,
-        };
-        refused.flat_map(|message| &message.content).any(matters)
-    }
-
-    fn refused_until(&self, provider: &dyn Provider) -> Option<NodeId> {
+    /// Returns the last node whose reasoning the service refused, if it refused any.
+    pub(crate) fn refused_until(&self, provider: &dyn Provider) -> Option<NodeId> {
         if self.refused.is_empty() {
             return None;
         }
@@ -175,6 +163,14 @@ impl Part {
         let news = wants.iter().filter(|one| known.insert(**one));
         news.map(|one| record(provider, *one, at, |_| {})).collect()
     }
+}
+
+/// Returns a message as [`Part::disown`] leaves it, where reasoning was refused until that node.
+pub(crate) fn disowned(message: &Arc<Message>, until: NodeId) -> Arc<Message> {
+    if message.origin.is_none() || message.node.is_none_or(|node| node > until) {
+        return Arc::clone(message);
+    }
+    Arc::new(Message { origin: None, ..Message::clone(message) })
 }
 
 fn service(provider: &dyn Provider) -> Service {
