@@ -2,7 +2,7 @@
 
 use crate::damage::change;
 use crate::fake::{Said, Scene};
-use crate::made::{DAY, id, of_tree, session, with_note};
+use crate::made::{DAY, of_tree, session, with_note};
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::Note;
 
@@ -24,8 +24,8 @@ fn is_refused(said: &Said) {
 fn a_picture_needs_only_the_words_that_are_in_it() {
     let scene = scene();
     let picture = scene.ok(&["tree"]);
-    assert!(picture.contains("10 drops.") && picture.contains("60 drops."), "{picture}");
-    assert!(picture.contains("… 39 more; --all draws them"), "{picture}");
+    assert!(picture.contains(" 9 drops.") && picture.contains(" 60 drops."), "{picture}");
+    assert!(picture.contains("… 40 nodes more; --all draws them"), "{picture}");
     is_refused(&scene.run(&["tree", "--all"]));
     is_refused(&scene.run(&["tree", "--json"]));
 }

@@ -428,11 +428,6 @@ impl Session {
         self.state.open_turn().is_none()
     }
 
-    /// Returns the signal of the latest drive.
-    pub(crate) fn signal(&mut self) -> Cancel {
-        self.cancel.get_or_insert_default().clone()
-    }
-
     pub(crate) fn settings(&self) -> &Settings {
         &self.agent.settings
     }

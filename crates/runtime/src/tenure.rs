@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use trunkline_session_store::{Claim, SessionStore};
 
-use crate::{RuntimeError, Session};
+use crate::{Cancel, RuntimeError, Session};
 
 /// For how long an apply, or a rollback, is left to whoever began it, after they were last heard of. They renew it every
 /// third of that, and learn then at the latest that the session was taken over.
@@ -49,6 +49,11 @@ impl Tenure {
 }
 
 impl Session {
+    /// Returns the signal of the latest drive.
+    pub(crate) fn signal(&mut self) -> Cancel {
+        self.cancel.get_or_insert_default().clone()
+    }
+
     /// Waits for a tick. Returns whether the drive goes on.
     pub(crate) async fn wait_a_while(&mut self) -> Result<bool, RuntimeError> {
         let cancel = self.signal();
