@@ -55,7 +55,7 @@ impl Standing {
         if let Some(decision) = last {
             return Ok(outcome(&decision));
         }
-        // Nobody has noted anything in it, as in one that was brought here and not gone on with.
+        // It has no notes, as one that was imported and not gone on with.
         if info.records == info.nodes {
             return Ok(OPEN.to_owned());
         }

@@ -315,7 +315,7 @@ proptest! {
         }
         for (id, node) in tree.nodes() {
             bare.fill(id, node.message().clone()).unwrap();
-            // What is there is not said anew.
+            // A message that is there stays.
             bare.fill(id, Message::system("something else")).unwrap();
         }
         prop_assert_eq!(bare.entries().collect::<Vec<_>>(), tree.entries().collect::<Vec<_>>());

@@ -84,7 +84,7 @@ pub trait SessionStore: Send + Sync {
     /// Reads what the spine says of up to `limit` records after number `after`, with their numbers, oldest first: all but their
     /// bodies. Fewer may come, but none only at the end of the log.
     ///
-    /// Whoever needs few of many records finds their numbers here and asks for them with [`records`](SessionStore::records).
+    /// To read few of many records, find their numbers here and ask for them with [`records`](SessionStore::records).
     /// The stores on databases do not touch the bodies; the body here reads them and lets them go.
     ///
     /// # Errors

@@ -175,7 +175,7 @@ struct FindingNote {
     finding: Finding,
 }
 
-/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for the writer.
 pub(crate) fn is_told(kind: &str) -> bool {
     [OPENED, RESTORING, DECIDED].contains(&kind)
 }
@@ -325,7 +325,7 @@ impl Part {
 
     /// Takes out the verdicts in the order of the log, each with the node that was the newest when it came.
     pub(crate) fn take_verdicts(&mut self) -> Vec<(NodeId, Decision)> {
-        // Whoever else has them would make them be copied.
+        // What is shared with them would have to be copied.
         self.decisions = Decisions::new();
         let verdicts = std::mem::take(&mut self.verdicts).into_iter();
         verdicts.map(|(newest, decision)| (newest, Arc::unwrap_or_clone(decision))).collect()

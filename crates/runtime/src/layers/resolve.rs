@@ -40,7 +40,7 @@ pub(crate) const STANDING: &str = "standing";
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
 
-/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for the writer.
 pub(crate) fn is_told(kind: &str) -> bool {
     [EVENT, GATED, rules::RULE, DISTRUSTED].contains(&kind)
 }

@@ -116,7 +116,7 @@ impl Part {
     }
 }
 
-/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for whoever goes on.
+/// Returns whether a [`View`](crate::View) tells what notes of a kind say; the others are for the writer.
 pub(crate) fn is_told(kind: &str) -> bool {
     [NOTE, DRAINED, MERGE, stall::PROPOSAL, compact::BREAK].contains(&kind)
 }

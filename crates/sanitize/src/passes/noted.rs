@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What the passes remember, and what was there before each entry, if somebody may want to go back.
+/// What the passes remember, and what was there before each entry, where the caller may go back.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted<K, V> {
     map: HashMap<K, V>,
@@ -44,7 +44,7 @@ impl<K: Clone + Eq + Hash, V> Noted<K, V> {
         is_new
     }
 
-    /// Forgets everything; nobody goes back behind that.
+    /// Forgets everything; this cannot be taken back.
     pub(crate) fn clear(&mut self) {
         self.map.clear();
         if let Some(log) = &mut self.log {

@@ -60,7 +60,7 @@ struct Mended {
 /// Where the messages of an answer are kept.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// With whoever asks.
+    /// With the caller.
     Given,
     /// Here, without reasoning that is bound to something else.
     Bound,
@@ -102,9 +102,10 @@ impl LiveCheck {
     /// Returns whether the list is legal as it stands: [`sanitize`](crate::sanitize) would repair nothing and give it back as it
     /// is. `kept` says how many of its messages, from the first, are those of the list that was given last.
     ///
-    /// A `false` may be wrong, as beside reasoning that is left out: ask `sanitize` then. A `true` is not. Costs a few steps per block from the beginning of the turn in which the first other message stands, and a small step for
-    /// each message since the user last spoke where the origin has an address or the model reasons. Reasoning that may go back
-    /// while its tool loop runs is looked at once more when the loop is over; other rules or facts make it start over.
+    /// A `false` may be wrong, as beside reasoning that is left out: ask `sanitize` then. A `true` is not. Costs a few steps per
+    /// block from the beginning of the turn in which the first other message stands, and a small step for each message since
+    /// the user last spoke where the origin has an address or the model reasons. Reasoning that may go back while its tool loop
+    /// runs is looked at once more when the loop is over; other rules or facts make it start over.
     pub fn is_legal(
         &mut self,
         messages: &[Arc<Message>],

@@ -61,7 +61,7 @@ pub(super) const JOINED: &str = concat!(
      ORDER BY seq)) FROM part"
 );
 
-/// The same without digests and bodies, in whose place stands a word that nobody reads.
+/// The same without digests and bodies, in whose place stands a word that is not read.
 const SPINES: &str = concat!(
     "WITH RECURSIVE part(first) AS (SELECT ?2 UNION ALL SELECT first + 64 FROM part WHERE first + 64 < ?3)
      SELECT (SELECT group_concat(line, char(10)) FROM (SELECT ",
