@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use crate::Message;
 
-// A list is copied by its chunks. Larger ones make a change dearer, smaller ones a comparison.
+// A list is copied by its blocks of chunks. Larger ones make a change dearer, smaller ones a comparison.
 const CHUNK: usize = 64;
+const BLOCK: usize = 64;
+
+type Chunk = Arc<[Arc<Message>]>;
 
 /// A list of messages that is cheap to copy and to compare.
 ///
-/// A copy takes two reference counts, whatever its length. A list that grows shares all of its beginning with the copies
+/// A copy takes three reference counts, whatever its length. A list that grows shares all of its beginning with the copies
 /// that were made of it, so what it has in common with one of them is known by looking at one address in 64.
 ///
 /// ```
@@ -25,8 +28,10 @@ const CHUNK: usize = 64;
 /// ```
 #[derive(Clone, Default)]
 pub struct MessageList {
-    // Invariant: each chunk here holds CHUNK messages, and `rest` holds fewer.
-    full: Arc<Vec<Arc<[Arc<Message>]>>>,
+    // Invariant: each block holds BLOCK chunks and each chunk CHUNK messages; `chunks` holds fewer chunks, and `rest` fewer
+    // messages.
+    blocks: Arc<Vec<Arc<[Chunk]>>>,
+    chunks: Arc<Vec<Chunk>>,
     rest: Arc<Vec<Arc<Message>>>,
 }
 
@@ -38,7 +43,19 @@ impl MessageList {
 
     /// Returns how many messages there are.
     pub fn len(&self) -> usize {
-        self.full.len() * CHUNK + self.rest.len()
+        self.full() * CHUNK + self.rest.len()
+    }
+
+    /// Returns how many chunks there are.
+    fn full(&self) -> usize {
+        self.blocks.len() * BLOCK + self.chunks.len()
+    }
+
+    fn chunk(&self, place: usize) -> Option<&Chunk> {
+        match self.blocks.get(place / BLOCK) {
+            Some(block) => block.get(place % BLOCK),
+            None => self.chunks.get(place - self.blocks.len() * BLOCK),
+        }
     }
 
     /// Returns whether there is none.
@@ -48,22 +65,27 @@ impl MessageList {
 
     /// Returns the message at this place, counted from 0.
     pub fn get(&self, place: usize) -> Option<&Arc<Message>> {
-        match self.full.get(place / CHUNK) {
+        match self.chunk(place / CHUNK) {
             Some(chunk) => chunk.get(place % CHUNK),
-            None => self.rest.get(place - self.full.len() * CHUNK),
+            None => self.rest.get(place - self.full() * CHUNK),
         }
     }
 
-    /// Returns the message at this place for replacement. If the list has a copy this costs a step for every 64 messages, and 64.
+    /// Returns the message at this place for replacement. If the list has a copy this costs up to 192 steps and one for every
+    /// 4,096 messages.
     pub fn get_mut(&mut self, place: usize) -> Option<&mut Arc<Message>> {
-        let before = self.full.len() * CHUNK;
-        match place.checked_sub(before) {
-            Some(place) => Arc::make_mut(&mut self.rest).get_mut(place),
-            None => {
-                let chunk = Arc::make_mut(&mut self.full).get_mut(place / CHUNK)?;
-                Arc::make_mut(chunk).get_mut(place % CHUNK)
-            }
+        let (whole, full, chunk) = (self.blocks.len() * BLOCK, self.full(), place / CHUNK);
+        if chunk >= full {
+            return Arc::make_mut(&mut self.rest).get_mut(place - full * CHUNK);
         }
+        let chunk = match chunk.checked_sub(whole) {
+            Some(chunk) => Arc::make_mut(&mut self.chunks).get_mut(chunk)?,
+            None => {
+                let block = Arc::make_mut(&mut self.blocks).get_mut(chunk / BLOCK)?;
+                Arc::make_mut(block).get_mut(chunk % BLOCK)?
+            }
+        };
+        Arc::make_mut(chunk).get_mut(place % CHUNK)
     }
 
     /// Returns the first message.
@@ -104,14 +126,18 @@ impl MessageList {
 
     /// Adds a message at the end.
     ///
-    /// Costs one step. In a list that has a copy, the first message after copying costs up to 64 steps, and one message in 64
-    /// costs a step for every 64 messages there are.
+    /// Costs one step. In a list that has a copy, the first message after copying costs up to 64 steps, one message in 64 costs up
+    /// to 64 more, and one in 4,096 a step for every 4,096 messages there are.
     pub fn push(&mut self, message: Arc<Message>) {
         let rest = Arc::make_mut(&mut self.rest);
         rest.push(message);
-        if rest.len() == CHUNK {
-            let chunk = std::mem::take(rest).into();
-            Arc::make_mut(&mut self.full).push(chunk);
+        if rest.len() < CHUNK {
+            return;
+        }
+        let chunks = Arc::make_mut(&mut self.chunks);
+        chunks.push(std::mem::take(rest).into());
+        if chunks.len() == BLOCK {
+            Arc::make_mut(&mut self.blocks).push(std::mem::take(chunks).into());
         }
     }
 
@@ -132,26 +158,30 @@ impl MessageList {
         if len >= self.len() {
             return;
         }
-        let (chunks, over) = (len / CHUNK, len % CHUNK);
-        match self.full.get(chunks) {
+        let (kept, over) = (len / CHUNK, len % CHUNK);
+        let Some(cut) = self.chunk(kept) else {
+            Arc::make_mut(&mut self.rest).truncate(over);
+            return;
+        };
+        self.rest = Arc::new(cut.iter().take(over).cloned().collect());
+        match self.blocks.get(kept / BLOCK) {
             Some(cut) => {
-                self.rest = Arc::new(cut.iter().take(over).cloned().collect());
-                Arc::make_mut(&mut self.full).truncate(chunks);
+                self.chunks = Arc::new(cut.iter().take(kept % BLOCK).cloned().collect());
+                Arc::make_mut(&mut self.blocks).truncate(kept / BLOCK);
             }
-            None => Arc::make_mut(&mut self.rest).truncate(over),
+            None => Arc::make_mut(&mut self.chunks).truncate(kept - self.blocks.len() * BLOCK),
         }
     }
 
     /// Returns how many messages, from the first, are the same allocations in both lists.
     ///
-    /// Two messages that say the same are not the same allocation. Costs at most 64 steps between a list and its copy until one
-    /// of them has passed a multiple of 64, and later a step for every 64 messages that they share. Between lists that share
-    /// no chunk, as two that were collected, it costs a step per message.
+    /// Two messages that say the same are not the same allocation. Between a list and its copy it costs up to 128 steps and one for
+    /// every 4,096 messages that they share. Between lists that share no chunk, as two that were collected, it costs a step per
+    /// message.
     pub fn shared_with(&self, other: &MessageList) -> usize {
-        let both = self.full.len().min(other.full.len());
-        let mut chunk = if Arc::ptr_eq(&self.full, &other.full) { both } else { 0 };
-        while chunk < both
-            && let (Some(ours), Some(theirs)) = (self.full.get(chunk), other.full.get(chunk))
+        let blocks = self.blocks.iter().zip(other.blocks.iter());
+        let mut chunk = BLOCK * blocks.take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs)).count();
+        while let (Some(ours), Some(theirs)) = (self.chunk(chunk), other.chunk(chunk))
             && (Arc::ptr_eq(ours, theirs) || ours.iter().zip(theirs.iter()).all(|(a, b)| Arc::ptr_eq(a, b)))
         {
             chunk += 1;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::cover::Covers;
 use crate::line::Lines;
 use crate::{
-    BareNode, Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, TreeError,
-    Trunk, link::MOST_MERGED,
+    BareNode, Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Role, Timestamp,
+    TreeError, Trunk, link::MOST_MERGED,
 };
 
 /// One thing that happened to a tree: a node came or the head moved.
@@ -62,6 +62,7 @@ pub struct MessageTree {
     done: Vec<MoveId>,
     undone: Vec<MoveId>,
     epoch: u32,
+    replies: u32,
 }
 
 impl MessageTree {
@@ -70,6 +71,7 @@ impl MessageTree {
     /// The root exists so that there always is a head and a place before the first prompt. It may be empty.
     pub fn new(root: Message, at: Timestamp) -> Self {
         let root = named(root, NodeId::ROOT);
+        let replies = u32::from(root.role == Role::Assistant);
         MessageTree {
             lines: Lines::with_root(),
             nodes: vec![Node::new(None, 0, at, Link::Next, Arc::new(root))],
@@ -82,6 +84,7 @@ impl MessageTree {
             done: Vec::new(),
             undone: Vec::new(),
             epoch: 0,
+            replies,
         }
     }
 
@@ -206,6 +209,7 @@ impl MessageTree {
         }
         if !link.is_filed() {
             self.trunk.push(id);
+            self.replies += u32::from(message.role == Role::Assistant);
         }
         self.lines.push(parent, depth);
         self.nodes.push(Node::new(Some(parent), depth, at, link, message));
@@ -485,6 +489,11 @@ impl MessageTree {
     /// Returns how often nodes have left the trunk. A result of an older epoch may no longer belong to it.
     pub fn epoch(&self) -> u32 {
         self.epoch
+    }
+
+    /// Returns how many messages models wrote, on all branches. What was only [filed](Node::is_filed) is not counted.
+    pub fn replies(&self) -> u32 {
+        self.replies
     }
 
     /// Returns the move that would take back the latest revert or redo; `None` if there is none.

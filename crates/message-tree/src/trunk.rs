@@ -1,7 +1,8 @@
 //! The trunk, borrowed: as it is, and as compactions make it read.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use crate::{Link, Message, MessageTree, Node, NodeId};
 
@@ -79,19 +80,8 @@ impl<'a> Trunk<'a> {
     /// its end, the nodes themselves are, and so they are while a move that landed there is in force, see
     /// [`MessageTree::lifted_by`]. Which of several is shown, [`Trunk::covers`] says. Costs one step per covering node of the
     /// tree, beside the items themselves.
-    pub fn items(self) -> impl Iterator<Item = TrunkItem<'a>> {
-        let mut covers = self.covers().into_iter().peekable();
-        let mut depth = 0;
-        std::iter::from_fn(move || {
-            let id = *self.ids.get(depth)?;
-            if let Some(cover) = covers.next_if(|cover| cover.first == depth) {
-                depth = cover.last + 1;
-                let (id, span) = (cover.by, (cover.first, cover.last));
-                return Some(TrunkItem::Cover { id, node: self.tree.at(id), span });
-            }
-            depth += 1;
-            Some(TrunkItem::Node(id, self.tree.at(id)))
-        })
+    pub fn items(self) -> impl DoubleEndedIterator<Item = TrunkItem<'a>> {
+        Items { trunk: self, depths: 0..self.ids.len(), covers: self.covers().into() }
     }
 
     /// Returns the spans that are shown covered, in the order of the trunk; no two have a node in common.
@@ -139,6 +129,52 @@ impl<'a> Trunk<'a> {
             }
         }
         shown.into_values().collect()
+    }
+}
+
+struct Items<'a> {
+    trunk: Trunk<'a>,
+    // What was not given yet, and the spans that are covered in it.
+    depths: Range<usize>,
+    covers: VecDeque<Covered>,
+}
+
+impl<'a> Items<'a> {
+    fn node(&self, depth: usize) -> TrunkItem<'a> {
+        let id = self.trunk.ids[depth];
+        TrunkItem::Node(id, self.trunk.tree.at(id))
+    }
+
+    fn cover(&self, cover: Covered) -> TrunkItem<'a> {
+        TrunkItem::Cover { id: cover.by, node: self.trunk.tree.at(cover.by), span: (cover.first, cover.last) }
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = TrunkItem<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let depth = self.depths.next()?;
+        match self.covers.pop_front_if(|cover| cover.first == depth) {
+            Some(cover) => {
+                self.depths.start = cover.last + 1;
+                Some(self.cover(cover))
+            }
+            None => Some(self.node(depth)),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Items<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let depth = self.depths.next_back()?;
+        match self.covers.pop_back_if(|cover| cover.last == depth) {
+            Some(cover) => {
+                self.depths.end = cover.first;
+                Some(self.cover(cover))
+            }
+            None => Some(self.node(depth)),
+        }
     }
 }
 

@@ -244,7 +244,21 @@ proptest! {
         let mut expected: Vec<NodeId> = trunk.iter().zip(by).map(|(id, by)| by.unwrap_or(*id)).collect();
         expected.dedup();
         let shown: Vec<NodeId> = tree.trunk().items().map(TrunkItem::id).collect();
-        prop_assert_eq!(shown, expected);
+        prop_assert_eq!(&shown, &expected);
+        let mut backwards: Vec<NodeId> = tree.trunk().items().rev().map(TrunkItem::id).collect();
+        backwards.reverse();
+        prop_assert_eq!(&backwards, &expected);
+        // From both ends in turn, each is given once.
+        let mut items = tree.trunk().items();
+        let (mut front, mut back) = (Vec::new(), Vec::new());
+        while let Some(item) = items.next() {
+            front.push(item.id());
+            back.extend(items.next_back().map(TrunkItem::id));
+        }
+        front.extend(back.into_iter().rev());
+        prop_assert_eq!(front, expected);
+        let wrote = tree.nodes().filter(|(_, node)| node.message().role == Role::Assistant && !node.is_filed());
+        prop_assert_eq!(tree.replies() as usize, wrote.count());
     }
 
     #[test]

@@ -21,10 +21,13 @@ enum Act {
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         6 => (1..150usize).prop_map(Act::Push),
+        // So many that there are several blocks of chunks.
+        1 => (3_900..4_300usize).prop_map(Act::Push),
         2 => (0..400usize).prop_map(Act::Truncate),
+        1 => (4_000..9_000usize).prop_map(Act::Truncate),
         2 => Just(Act::Copy),
         1 => (0..8usize).prop_map(Act::Back),
-        1 => (0..400usize).prop_map(Act::Replace),
+        1 => prop_oneof![0..400usize, 4_000..9_000usize].prop_map(Act::Replace),
         1 => Just(Act::Pop),
         1 => Just(Act::Again),
     ];
@@ -38,7 +41,7 @@ fn assert_same(list: &MessageList, model: &[Arc<Message>]) {
     assert_eq!(list.iter().len(), model.len());
     assert!(list.iter().rev().eq(model.iter().rev()));
     assert_eq!((list.first(), list.last()), (model.first(), model.last()));
-    for place in [0, 1, 63, 64, 65, model.len() / 2, model.len(), model.len() + 64] {
+    for place in [0, 1, 63, 64, 65, 4_095, 4_096, 8_191, model.len() / 2, model.len(), model.len() + 64] {
         assert_eq!(list.get(place), model.get(place));
         assert!(list.iter().skip(place).eq(model.iter().skip(place)));
         assert!(list.range(place..).eq(model.iter().skip(place)));
