@@ -75,7 +75,9 @@ fn context(report: &mut Report) -> Outcome<()> {
             let start = Instant::now();
             session.revert(8)?;
             session.refresh();
+            let lost = session.live.cache_break(&session.tree, &session.notes, &[]);
             reverts[place].push(start.elapsed());
+            assert!(lost.is_some(), "what was sent before is no beginning of what is sent now");
         }
     }
     for session in &sessions {
@@ -90,7 +92,7 @@ fn context(report: &mut Report) -> Outcome<()> {
     println!("# an append and the context after it: {:?}, {:?}", few / BATCH as u32, many / BATCH as u32);
     report.at_most("context after an append at 100,000 nodes / at 100", ratio(many, few), 1.2);
     let [few, many] = reverts.map(median);
-    println!("# a revert, from the request to the context: {few:?}, {many:?}");
+    println!("# a revert, from the request to the context and the break of the cache: {few:?}, {many:?}");
     report.at_most("apply_revert at 100,000 nodes / at 100", ratio(many, few), 1.2);
 
     let (mut anew, mut kept) = (Vec::new(), Vec::new());

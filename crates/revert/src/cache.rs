@@ -115,7 +115,8 @@ pub(crate) fn cache_break_after(
     if breaks[told_then..].iter().any(|lost| lost.turn == now_turn && lost.depth <= depth) {
         return None;
     }
-    let cause = cause(tree, (&before, &sent), &next, same, moved && depth_of_fork(tree, &before) < depth);
+    let cause =
+        cause(tree, (&before, &sent), &next, (same, reply), moved && depth_of_fork(tree, &before) < depth);
     Some(Break { turn: now_turn, depth, cause })
 }
 
@@ -124,7 +125,7 @@ fn cause(
     tree: &MessageTree,
     (before, sent): (&MessageTree, &Rendered),
     next: &Rendered,
-    same: usize,
+    (same, reply): (usize, NodeId),
     left: bool,
 ) -> BreakCause {
     let item = |tree: &MessageTree, rendered: &Rendered| {
@@ -135,17 +136,35 @@ fn cause(
         });
         covers.map(trunkline_message_tree::TrunkItem::id)
     };
-    let (was, is) = (item(before, sent), item(tree, next));
     let name = |message: Option<&Message>| message.and_then(|message| message.node);
     let node = name(next.messages.get(same));
     let pruned = |rendered: &Rendered| node.is_some() && rendered.pruned.iter().any(|one| one.node == node);
-    match () {
-        () if is.is_some_and(|is| before.node(is).is_err()) => BreakCause::Compaction,
-        () if pruned(next) != pruned(sent) && node == name(sent.messages.get(same)) => BreakCause::Pruning,
+    let pruned_otherwise = pruned(next) != pruned(sent) && node == name(sent.messages.get(same));
+    why(&Told { left, was: item(before, sent), is: item(tree, next), reply, pruned_otherwise })
+}
+
+/// What is known of a place at which two requests differ.
+pub(crate) struct Told {
+    /// Whether the head left a node that stands before it.
+    pub(crate) left: bool,
+    /// What covered the trunk from there on, and what covers it.
+    pub(crate) was: Option<NodeId>,
+    pub(crate) is: Option<NodeId>,
+    /// The reply between the requests.
+    pub(crate) reply: NodeId,
+    /// Whether a result of the same node was left out in one of them.
+    pub(crate) pruned_otherwise: bool,
+}
+
+/// Returns why they differ there.
+pub(crate) fn why(told: &Told) -> BreakCause {
+    match told {
+        Told { is: Some(is), reply, .. } if is >= reply => BreakCause::Compaction,
+        Told { pruned_otherwise: true, .. } => BreakCause::Pruning,
         // What a compaction stood for is shown again.
-        () if left || was.is_some() && was != is => BreakCause::HeadMove,
-        () if is != was => BreakCause::Compaction,
-        () => BreakCause::Decay,
+        Told { left, was, is, .. } if *left || was.is_some() && was != is => BreakCause::HeadMove,
+        Told { was, is, .. } if is != was => BreakCause::Compaction,
+        _ => BreakCause::Decay,
     }
 }
 

@@ -146,13 +146,15 @@ pub fn plan_compaction(tree: &MessageTree, notes: &[Note], policy: &CompactPolic
 /// Returns whether the prompt is certainly so small that [`plan_compaction`] gives `None`; a `false` says nothing.
 ///
 /// `bytes` are at least the [`token_bytes`] of all messages that are shown, see [`Trunk::items`](trunkline_message_tree::Trunk::items);
-/// a caller that appends messages can count along. Costs one step per message since the last report of the model that wrote last. It looks at
-/// 64 messages at most, and believes no report from before a move of the head where anything was ever covered.
+/// a caller that appends messages can count along. Costs one step per message since the last report of the model that wrote last, and
+/// one per covering node. It looks at 64 messages at most, and believes no report from before a compaction, or from before a move by
+/// which something is [uncovered](MessageTree::lifted_by).
 pub fn is_far_from_compaction(tree: &MessageTree, bytes: u64, policy: &CompactPolicy) -> bool {
     // A report tells of the prompt as it is if nothing was covered, uncovered or moved since.
     let covered = tree.covering().last().copied();
-    let moved = tree.moves().len().checked_sub(1).and_then(|last| tree.reflog().nth(last));
-    let moved = moved.filter(|_| covered.is_some()).map(|moved| moved.newest);
+    let lifted =
+        tree.covering().iter().filter_map(|cover| tree.reflog().nth(tree.lifted_by(*cover)?.index()));
+    let lifted = lifted.map(|moved| moved.newest).max();
     let newest_first = tree.trunk().ids().iter().zip(tree.trunk().messages()).rev().take(FEW_MESSAGES);
     let same = by_the_last_model(tree);
     let mut since = 0_u64;
@@ -160,7 +162,7 @@ pub fn is_far_from_compaction(tree: &MessageTree, bytes: u64, policy: &CompactPo
         since = since.saturating_add(bytes_of(message));
         let reported = message.usage.map_or(0, |usage| usage.input_tokens);
         if reported > 0 && same(message) {
-            let is_current = [covered, moved].into_iter().flatten().all(|before| before < *node);
+            let is_current = [covered, lifted].into_iter().flatten().all(|before| before < *node);
             // A byte is at most a token, and a report is believed unless the bytes must make more.
             let most = reported.saturating_add(since).max(bytes / MOST_BYTES_PER_TOKEN);
             return is_current && most < policy.start_tokens();

@@ -4,13 +4,15 @@
 //! two requests. What is kept here is brought up to date instead, at the cost of what changed. Messages that stay are
 //! the same allocations, so whoever has encoded one by its address need not do it again.
 
+mod answered;
 mod standing;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role, ToolCall};
+use trunkline_message_tree::{Covered, Message, MessageList, MessageTree, Node, NodeId, Role, ToolCall};
 
+use self::answered::Answered;
 use self::standing::{Changes, Standing};
 use crate::cache::cache_break_after;
 use crate::render::{is_reply, shown_cover};
@@ -55,6 +57,10 @@ pub struct LiveContext {
     // a covered span it is the end of the span's.
     starts: Vec<usize>,
     messages: Vec<Arc<Message>>,
+    // What they say, for requests. What was put there again and says the same is the message from before.
+    list: MessageList,
+    // Nothing if what was sent before the newest reply was not looked at, as after a restart.
+    answered: Option<Box<Answered>>,
 }
 
 /// What stands at some depth of the trunk: a node, or one that covers a span.
@@ -82,6 +88,8 @@ impl LiveContext {
             covers: Vec::new(),
             starts: vec![0],
             messages: Vec::new(),
+            list: MessageList::new(),
+            answered: None,
         }
     }
 
@@ -95,11 +103,34 @@ impl LiveContext {
         self.replies.len() as u32
     }
 
-    /// What [`cache_break`](crate::cache_break) returns, at the cost of what came since the last reply and of the notes, and of
-    /// two renderings where something may differ. Bring it up to date first.
+    /// Returns the same messages as a list that costs nothing to hand over.
+    pub fn list(&self) -> &MessageList {
+        &self.list
+    }
+
+    /// What [`cache_break`](crate::cache_break) returns. Bring it up to date first.
+    ///
+    /// Costs what changed since the newest reply, if it was brought up to date right before that reply came; else, as after a
+    /// restart, what [`cache_break`](crate::cache_break) costs.
     pub fn cache_break(&self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> Option<Break> {
         let reply = *self.replies.last()?;
-        cache_break_after(tree, notes, &self.policy, breaks, (reply, self.turn()))
+        let known =
+            self.answered.as_ref().and_then(|answered| answered.cache_break(self, tree, notes, breaks));
+        known.unwrap_or_else(|| cache_break_after(tree, notes, &self.policy, breaks, (reply, self.turn())))
+    }
+
+    /// Returns the notes that have had their time and are shown all the same, as [`Rendered::delayed`](crate::Rendered::delayed) has
+    /// them: for each its place in the list that was given, and how many messages stand behind it. Give the notes of the last
+    /// [`refresh`](LiveContext::refresh).
+    ///
+    /// Costs what is shown of the notes that decay; nothing with [`Decay::Exact`](crate::Decay::Exact).
+    pub fn delayed(&self, notes: &[Note]) -> Vec<(usize, usize)> {
+        let delayed = self.standing.delayed(notes, &self.policy);
+        let place = |(depth, index)| {
+            let item = self.item(depth);
+            self.starts[item.first] + 1 + self.standing.shown_before(item.first, (depth, index))
+        };
+        delayed.into_iter().map(|note| (note.1, self.messages.len() - place(note) - 1)).collect()
     }
 
     /// Brings the messages up to date and returns how many of them, from the first, are what they were.
@@ -122,7 +153,13 @@ impl LiveContext {
         let ids = tree.trunk().ids();
         let moves = &tree.moves()[self.moves..];
         let shared = if moves.is_empty() { self.ids.len() } else { on_trunk(tree, &self.ids) };
+        let (seen, turns) = (self.nodes, self.replies.len());
         self.read_nodes(tree);
+        match self.replies[turns..] {
+            [] => {}
+            [reply] => self.answered = Answered::by(reply, seen, self, tree).map(Box::new),
+            _ => self.answered = None,
+        }
         let changes = Changes { from: shared, left: &self.ids[shared..], joined: &ids[shared..], moves };
         let clock = Clock::new(self.turn()).with_breaks(breaks);
         let dirty = self.standing.refresh(tree, notes, &self.policy, &clock, &changes);
@@ -132,6 +169,9 @@ impl LiveContext {
         let other =
             [&covers, &self.covers].into_iter().filter_map(|covers| Some(covers.get(same)?.first)).min();
         let from = other.map_or(shared, |first| first.min(shared));
+        if let Some(answered) = &mut self.answered {
+            answered.keep(from, &self.ids, &self.starts);
+        }
         let tail = Tail {
             ids: self.ids.split_off(from),
             covers: std::mem::replace(&mut self.covers, covers),
@@ -144,13 +184,23 @@ impl LiveContext {
         self.moves = tree.moves().len();
 
         let pruned = self.prune(tree, from);
+        let items = self.items_before(from, &dirty);
+        if let (Some(answered), Some(first)) = (&mut self.answered, items.last()) {
+            answered.keep(*first, &self.ids, &self.starts);
+        }
         let mut changed = None;
-        for first in self.items_before(from, &dirty) {
+        for first in items {
             // The last of them comes first, so a later one is further ahead.
             changed = self.redraw_notes(tree, notes, first, from).or(changed);
         }
         let kept = self.draw(tree, notes, &tail);
-        changed.into_iter().chain(pruned).min().unwrap_or(kept)
+        let kept = changed.into_iter().chain(pruned).min().unwrap_or(kept);
+        self.list.truncate(kept);
+        self.list.extend(self.messages[kept..].iter().cloned());
+        if let Some(answered) = &mut self.answered {
+            answered.stays(kept);
+        }
+        kept
     }
 
     /// Takes in the nodes that came, for the turn clock and for what they stand for.

@@ -126,8 +126,8 @@ impl Price {
     /// compaction that now stands in front. A note that decayed or a result that was pruned since is still in the older
     /// counts. Pictures and documents count only where a report holds them.
     ///
-    /// Costs one step per message that leaves and on to the last report before them, at least 256; on a trunk with
-    /// compactions or without reports, one per message.
+    /// Costs one step per message that leaves and on to the last report before them, at least 256, and one per covering node of
+    /// the tree; on a trunk without reports, or where what a compaction stood for is sent again, one per message of it.
     pub fn of(tree: &MessageTree, plan: &Plan, note_tokens: u64, rates: &Rates) -> Price {
         let cut = Cut::at(tree, plan.target);
         let measure = Measure::new(tree, cut.position);
@@ -215,7 +215,7 @@ pub struct Expected {
     /// How many fewer are no miss: a fiftieth if `read` rests on reports, a quarter if it is estimated, and never less
     /// than one step of the cache.
     pub slack: u64,
-    /// Whether the provider had reported reads from its cache on the trunk that was left.
+    /// Whether the provider had reported reads from its cache for one of the newest 256 messages of the trunk that was left.
     pub read_before: bool,
 }
 
@@ -228,8 +228,8 @@ impl Expected {
 
     /// Compares with what the provider reported for the next request; `None` if the cache held.
     ///
-    /// A usage without input was not reported and says nothing. A provider that reports no read and never did on this
-    /// trunk does not cache, or does not tell: that is no miss either.
+    /// A usage without input was not reported and says nothing. A provider that reports no read and did not lately
+    /// does not cache, or does not tell: that is no miss either.
     pub fn check(&self, usage: &Usage) -> Option<CacheMiss> {
         let read = usage.cache_read_tokens;
         let silent = usage.input_tokens == 0 || (read == 0 && !self.read_before);

@@ -111,10 +111,9 @@ pub enum NoteState {
 /// Returns the session's turn clock: how many messages models have written in this tree, on any branch. What was only filed,
 /// as an answer that was cut and asked for again, is none.
 ///
-/// It never goes back: not with a revert, not with a new prompt, not with a restart. Costs one step per node; whoever
-/// appends messages can count along.
+/// It never goes back: not with a revert, not with a new prompt, not with a restart. Costs one step.
 pub fn turn(tree: &MessageTree) -> u32 {
-    tree.nodes().filter(|(_, node)| is_reply(node)).count() as u32
+    tree.replies()
 }
 
 /// Whether a node is one that the turn clock counts.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trunkline_message_tree::{BareNode, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId};
 use trunkline_revert::{
-    Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, mark, render_at, turn,
+    Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, cache_break, mark, render_at, turn,
 };
 
 use crate::laws::{self, Act};
@@ -101,9 +101,14 @@ fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderP
     let now = turn(&story.tree);
     assert_eq!(live.turn(), now);
     let clock = Clock::new(now).with_breaks(breaks);
-    let anew = mark(render_at(&story.tree, notes, policy, &clock).messages);
+    let rendered = render_at(&story.tree, notes, policy, &clock);
+    assert_eq!(live.delayed(notes), rendered.delayed);
+    let anew = mark(rendered.messages);
     let ours: Vec<Message> = live.messages().iter().map(|message| (**message).clone()).collect();
     assert_eq!(ours, anew);
+    assert!(live.list().iter().eq(live.messages()));
+    let lost = cache_break(&story.tree, notes, policy, breaks);
+    assert_eq!(live.cache_break(&story.tree, notes, breaks), lost);
     assert!(kept <= before.len() && live.messages()[..kept] == before[..kept]);
     if kept < before.len() && kept < ours.len() {
         assert_ne!(live.messages()[kept], before[kept]);
@@ -190,6 +195,21 @@ proptest! {
             }
         }
         check(&mut live, &story, &story.notes, &policy, &breaks);
+    }
+
+    /// Looked at after each step, so that what each reply answered is known, and told of each break.
+    #[test]
+    fn a_break_of_the_cache_is_found_where_two_renderings_differ(steps in steps(), policy in policies()) {
+        let mut story = Story::new("n0 system: be brief\nn1 user: go");
+        let (mut live, mut breaks) = (LiveContext::new(policy), Vec::new());
+        for step in &steps {
+            play(&mut story, &mut breaks, step);
+            check(&mut live, &story, &story.notes, &policy, &breaks);
+            if matches!(step, Step::Request) {
+                breaks.extend(live.cache_break(&story.tree, &story.notes, &breaks));
+                check(&mut live, &story, &story.notes, &policy, &breaks);
+            }
+        }
     }
 
     #[test]

@@ -61,6 +61,16 @@ impl Standing {
         self.depths.len()
     }
 
+    /// Returns how many breaks of the cache were looked at.
+    pub(super) fn breaks(&self) -> usize {
+        self.breaks
+    }
+
+    /// Whether there is a note that names what does not exist yet.
+    pub(super) fn names_unknown(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Takes in what changed and returns the depths at which notes may read otherwise now.
     pub(super) fn refresh(
         &mut self,
@@ -151,6 +161,23 @@ impl Standing {
             decaying.shown = shown;
         }
         dirty
+    }
+
+    /// Returns the depths and numbers of the notes that are shown though their time is over, in order.
+    pub(super) fn delayed(&self, notes: &[Note], policy: &RenderPolicy) -> BTreeSet<(usize, usize)> {
+        let mut delayed = BTreeSet::new();
+        for (kind, decaying) in &self.decaying {
+            let (Decay::CacheMinding, Some(window)) = (policy.decay, policy.window(*kind)) else { continue };
+            let exactly = exactly_shown(&decaying.in_force, notes, window, self.now, self.unordered);
+            let over = decaying.shown.difference(&exactly);
+            delayed.extend(over.map(|index| (self.depths[*index], *index)));
+        }
+        delayed
+    }
+
+    /// Returns how many notes are shown from a depth on and before a note.
+    pub(super) fn shown_before(&self, depth: usize, note: (usize, usize)) -> usize {
+        self.shown.range((depth, 0)..note).count()
     }
 
     /// Returns the notes that what changed may concern.

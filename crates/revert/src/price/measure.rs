@@ -2,7 +2,9 @@
 //!
 //! Only the newest part is walked: up to the last report before the place where the revert goes.
 
-use trunkline_message_tree::{Content, Message, MessageTree, NodeId, Part, Role, ToolResult, TrunkItem};
+use trunkline_message_tree::{
+    Content, Covered, Message, MessageTree, NodeId, Part, Role, ToolResult, TrunkItem,
+};
 
 use super::{CacheGrain, Rates};
 
@@ -12,7 +14,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// A ratio that was measured on a trunk is believed from 1 byte per token up to this many.
 pub(crate) const MOST_BYTES_PER_TOKEN: u64 = 16;
 
-/// The newest items, in which the ratio is measured whatever the target, so that prices of two targets compare.
+/// The newest items, in which the ratio is measured whatever the target, so that prices of two targets compare. What a service
+/// reports of its cache is looked for in as many.
 const CALIBRATED_ITEMS: usize = 256;
 
 /// Where the prompt of now and the one after the revert part.
@@ -32,18 +35,21 @@ impl Cut {
         if tree.covering().is_empty() {
             return Cut { position: depth + 1, ..whole };
         }
-        for (position, item) in tree.trunk().items().enumerate() {
-            match item {
-                TrunkItem::Node(_, node) if node.depth() > depth => return Cut { position, ..whole },
-                // It is shown only when the trunk goes on behind its span.
-                TrunkItem::Cover { span: (first, last), .. } if last >= depth => {
-                    let shown = tree.trunk().messages().skip(first).take((depth + 1).saturating_sub(first));
-                    return Cut { position, uncovered_bytes: shown.map(bytes_of).sum() };
-                }
-                _ => {}
+        // Nodes before it that a compaction stands for, less the one that is shown in their place.
+        let mut missing = 0;
+        for Covered { first, last, .. } in tree.trunk().covers() {
+            // It is shown only when the trunk goes on behind its span.
+            if first <= depth && depth <= last {
+                let shown = tree.trunk().ids()[first..=depth].iter().filter_map(|id| tree.node(*id).ok());
+                let uncovered_bytes = shown.map(|node| bytes_of(node.message())).sum();
+                return Cut { position: first - missing, uncovered_bytes };
             }
+            if last >= depth {
+                break;
+            }
+            missing += last - first;
         }
-        whole
+        Cut { position: depth + 1 - missing, ..whole }
     }
 }
 
@@ -65,7 +71,8 @@ impl Measure {
     pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
         let (len, newest_first) = items(tree);
         let same = by_the_last_model(tree);
-        let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sizes, mut points, mut request_ends): (_, Vec<(usize, u64)>, _) =
+            (Vec::new(), Vec::new(), Vec::new());
         let mut calibration = Calibration::default();
         let mut walked = 0_u64;
         let mut above = u64::MAX;
@@ -75,24 +82,24 @@ impl Measure {
             // What came after the newest report is not in it.
             walked += if points.is_empty() { 0 } else { size };
             calibration.bytes += size;
-            if !is_current || !same(message) {
-                continue;
+            if is_current && same(message) {
+                request_ends.push(position);
+                let reported = message.usage.map_or(0, |usage| usage.input_tokens);
+                // A count above a later one is of a prompt that has shrunk since, or is false: the newest is believed.
+                if (1..=above).contains(&reported) {
+                    if back < CALIBRATED_ITEMS {
+                        calibration.report(reported);
+                    }
+                    above = reported;
+                    points.push((position, reported));
+                }
             }
-            request_ends.push(position);
-            let reported = message.usage.map_or(0, |usage| usage.input_tokens);
-            // A count above a later one is of a prompt that has shrunk since, or is false: the newest is believed.
-            if (1..=above).contains(&reported) {
-                if back < CALIBRATED_ITEMS {
-                    calibration.report(reported);
-                }
-                above = reported;
-                points.push((position, reported));
-                // If the newest count is below what the walked bytes make, all bytes are needed.
-                let newest = points.first().map_or(0, |(_, tokens)| *tokens);
-                let believed = newest >= walked / MOST_BYTES_PER_TOKEN;
-                if believed && position <= boundary && back + 1 >= CALIBRATED_ITEMS {
-                    break;
-                }
+            // If the newest count is below what the walked bytes make, all bytes are needed.
+            let newest = points.first().map_or(0, |(_, tokens)| *tokens);
+            let believed = newest >= walked / MOST_BYTES_PER_TOKEN;
+            let told = points.last().is_some_and(|(position, _)| *position <= boundary);
+            if told && believed && back + 1 >= CALIBRATED_ITEMS {
+                break;
             }
         }
         points.reverse();
@@ -123,7 +130,7 @@ impl Measure {
     /// Returns how many tokens before an item are in the cache, and whether the provider counted them.
     pub(crate) fn cached_before(&self, position: usize, rates: &Rates) -> (u64, bool) {
         let position = position.min(self.end());
-        let sent = self.request_ends.iter().rev().find(|end| **end <= position);
+        let sent = self.request_ends[..self.request_ends.partition_point(|end| *end <= position)].last();
         let sent = sent.map_or((0, true), |end| self.tokens_before(*end));
         let (tokens, exact) = match rates.grain {
             CacheGrain::RequestEnds => sent,
@@ -161,8 +168,8 @@ impl Measure {
 
     /// Returns the same as the reports tell it.
     fn told_before(&self, position: usize) -> (u64, bool) {
-        let next = self.points.iter().find(|(at, _)| *at >= position);
-        let last = self.points.iter().rev().find(|(at, _)| *at <= position);
+        let next = self.points.get(self.points.partition_point(|(at, _)| *at < position));
+        let last = self.points[..self.points.partition_point(|(at, _)| *at <= position)].last();
         match (last, next) {
             (Some((at, tokens)), _) if *at == position => (*tokens, true),
             // Between two reports the sum is known and shared out by bytes.
@@ -197,12 +204,13 @@ pub(crate) fn by_the_last_model(tree: &MessageTree) -> impl Fn(&Message) -> bool
     }
 }
 
-/// Returns whether the provider ever reported a read from its cache. Walks back to the last one, or the whole trunk if there is none.
+/// Returns whether the provider reported a read from its cache lately: for one of the newest 256 messages.
 pub(crate) fn reads(tree: &MessageTree) -> bool {
     let same = by_the_last_model(tree);
     tree.trunk()
         .messages()
         .rev()
+        .take(CALIBRATED_ITEMS)
         .any(|message| same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0))
 }
 
@@ -220,17 +228,27 @@ fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)
         Some((*cover, tree.reflog().nth(by.index())?.newest))
     });
     let lifted: Vec<(NodeId, NodeId)> = lifted.collect();
-    let mut youngest_cover = None;
-    let shown = tree.trunk().items().map(|item| {
+    // Of the spans before each item only the youngest counts.
+    let mut covers: Vec<(usize, NodeId)> = Vec::new();
+    let mut missing = 0;
+    for cover in tree.trunk().covers() {
+        let youngest = covers.last().map_or(cover.by, |(_, youngest)| cover.by.max(*youngest));
+        covers.push((cover.first, youngest));
+        missing += cover.last - cover.first;
+    }
+    let mut depth = tree.trunk().ids().len();
+    let shown = tree.trunk().items().rev().map(move |item| {
+        depth = match item {
+            TrunkItem::Cover { span, .. } => span.0,
+            TrunkItem::Node(..) => depth - 1,
+        };
+        covers.truncate(covers.partition_point(|(first, _)| *first <= depth));
         // A covering node itself may bring a usage: of the request that made the summary, not of this trunk.
-        if let TrunkItem::Cover { id, .. } = item {
-            youngest_cover = youngest_cover.max(Some(id));
-        }
+        let youngest = covers.last().map(|(_, youngest)| *youngest);
         let stood = |(cover, newest): &(NodeId, NodeId)| *cover < item.id() && item.id() <= *newest;
-        (item.message(), youngest_cover < Some(item.id()) && !lifted.iter().any(stood))
+        (item.message(), youngest < Some(item.id()) && !lifted.iter().any(stood))
     });
-    let shown: Vec<(&Message, bool)> = shown.collect();
-    (shown.len(), Box::new(shown.into_iter().rev()))
+    (tree.trunk().ids().len() - missing, Box::new(shown))
 }
 
 /// Collects what the spans between reports say of bytes and tokens, newest first.
