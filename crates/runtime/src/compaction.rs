@@ -314,9 +314,12 @@ impl Session {
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
         }
-        let setting = &self.settings().setup.revert;
-        if let Some((notes, messages)) = revert::delayed(setting, binds, &self.state.tree, &self.state.revert)
-        {
+        let setting = &self.agent.settings.setup.revert;
+        let rendering = Rendering::of(&mut self.rendering, setting, binds);
+        // Notes may go with what is lost anyway.
+        rendering.refresh(&self.state);
+        let delayed = rendering.live().delayed(&self.state.revert);
+        if let Some((notes, messages)) = delayed {
             self.tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())

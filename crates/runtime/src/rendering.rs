@@ -16,8 +16,6 @@ use crate::wants;
 pub(crate) struct Rendering {
     live: revert::Live,
     plain: Plain,
-    // What they say, for requests. A note that was put there again is the one from before.
-    list: MessageList,
     check: LiveCheck,
     /// How many messages, from the first, are those that were checked last.
     kept: usize,
@@ -43,7 +41,6 @@ impl Rendering {
         Rendering {
             live: revert::Live::new(setting, binds),
             plain: Plain::default(),
-            list: MessageList::new(),
             check: LiveCheck::new(),
             kept: 0,
             binds,
@@ -67,14 +64,11 @@ impl Rendering {
         let kept = self.live.refresh(&state.tree, &state.revert);
         let kept = kept.unwrap_or_else(|| self.plain.refresh(&state.tree));
         self.kept = self.kept.min(kept);
-        self.list.truncate(kept);
-        let messages = self.live.messages().unwrap_or(&self.plain.messages);
-        self.list.extend(messages.get(kept..).unwrap_or_default().iter().cloned());
     }
 
     /// Returns [`messages`](Rendering::messages) as a list that costs nothing to hand over.
     pub(crate) fn list(&self) -> &MessageList {
-        &self.list
+        self.live.list().unwrap_or(&self.plain.list)
     }
 
     /// Returns what the model would be sent if that is legal, as of the last [`refresh`](Rendering::refresh).
@@ -91,6 +85,7 @@ impl Rendering {
         refused: Option<NodeId>,
     ) -> Option<Legal> {
         let messages = self.live.messages().unwrap_or(&self.plain.messages);
+        let list = self.live.list().unwrap_or(&self.plain.list);
         let mut kept = std::mem::replace(&mut self.kept, messages.len());
         if self.disowned.as_ref().map(|(until, _)| *until) != refused {
             self.disowned = refused.map(|until| (until, Vec::new()));
@@ -111,7 +106,7 @@ impl Rendering {
         };
         if found.repairs.is_empty() && refused.is_none() {
             self.mended = MessageList::new();
-            return Some(Legal { list: self.list.clone(), repairs: Vec::new(), prefix: found.prefix });
+            return Some(Legal { list: list.clone(), repairs: Vec::new(), prefix: found.prefix });
         }
         self.mended.truncate(found.kept);
         let came = found.messages.iter().skip(self.mended.len());
@@ -121,7 +116,7 @@ impl Rendering {
 
     /// Whether the messages are those of a list that was rendered whole; builds with debug assertions ask before each request.
     pub(crate) fn shows(&self, rendered: &[Message]) -> bool {
-        self.list.iter().map(|message| &**message).eq(rendered)
+        self.list().iter().map(|message| &**message).eq(rendered)
     }
 
     /// Whether a look at the whole list comes to the same, asked likewise.
@@ -146,11 +141,19 @@ struct Plain {
     ids: Vec<NodeId>,
     moves: usize,
     messages: Vec<Arc<Message>>,
+    list: MessageList,
 }
 
 impl Plain {
     /// Returns how many messages, from the first, are what they were.
     fn refresh(&mut self, tree: &MessageTree) -> usize {
+        let kept = self.take(tree);
+        self.list.truncate(kept);
+        self.list.extend(self.messages[kept..].iter().cloned());
+        kept
+    }
+
+    fn take(&mut self, tree: &MessageTree) -> usize {
         let ids = tree.trunk().ids();
         let moved = std::mem::replace(&mut self.moves, tree.moves().len()) != tree.moves().len();
         let same = |(old, new): &(&NodeId, &NodeId)| old == new;

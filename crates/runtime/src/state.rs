@@ -130,7 +130,7 @@ impl State {
     }
 
     fn took_in(&mut self, entry: &Entry) {
-        self.revert.entry(entry, self.tree.head());
+        self.revert.entry(entry, &self.tree);
         self.tries.entry(entry);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Run it with `cargo xtask bench runtime`; it ends with exit code 1 if a bar is missed. A turn is a prompt and a scripted
 //! answer, with a call of a tool in between or without; "after moves" both sessions were reverted with a lesson twenty times
-//! and compacted once. Short and long take turns, so that both meet the same machine.
+//! and compacted once; "a step back and words" goes back by one turn each time before it asks. Short and long take turns, so that both meet the same machine.
 //! "Opening" takes a session up whose log is long and whose trunk is short. Over HTTP the other side is a bare client that sends the bytes of the same request to the same server.
 //! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns, `BENCH_ONLY=memory` the lines that say so.
 
@@ -45,16 +45,23 @@ fn main() -> Outcome<ExitCode> {
     println!("{turns} turns each, in turn with the other side; times are mean, p50 and p99");
     for length in lengths.clone().unwrap_or(vec![10_000, 50_000]) {
         for (store, on_disk) in [("memory", false), ("SQLite", true)] {
-            let kinds =
-                [("words", "say it", 0), ("a call", "call it", 0), ("words after moves", "say it", MOVES)];
-            for (what, prompt, moves) in kinds {
-                let name = format!("{store}, {what}: {length} against {SHORT}");
+            let kinds = [
+                ("words", "say it", 0, false),
+                ("a call", "call it", 0, false),
+                ("words after moves", "say it", MOVES, false),
+                ("a step back and words", "say it", MOVES, true),
+            ];
+            for (what, prompt, moves, steps_back) in kinds {
+                // Its price is reckoned from the newest 256 messages.
+                let short = if steps_back { SHORT * 100 } else { SHORT };
+                let name = format!("{store}, {what}: {length} against {short}");
                 if !wanted(&name) {
                     continue;
                 }
                 let path = folder.path().join(format!("{length}-{what}.db"));
                 let path = on_disk.then_some(path.as_path());
-                let (base, long) = runtime.block_on(measure(path, length, prompt, (turns, moves)))?;
+                let (base, long) =
+                    runtime.block_on(measure(path, (short, length, turns), prompt, (moves, steps_back)))?;
                 println!("    short {base}   long {long}");
                 lines.print(&name, base.ratio(&long), BAR);
             }
@@ -99,9 +106,9 @@ impl Lines {
 
 async fn measure(
     path: Option<&Path>,
-    length: usize,
+    (short, length, turns): (usize, usize, usize),
     prompt: &str,
-    (turns, moves): (usize, usize),
+    (moves, steps_back): (usize, bool),
 ) -> Outcome<(Times, Times)> {
     let store = store(path).await?;
     let (mut base, mut long) = (Times::default(), Times::default());
@@ -111,7 +118,7 @@ async fn measure(
     let mut in_short = None;
     for round in 0..turns {
         if round % FRESH_AFTER == 0 {
-            let mut fresh = open(&agent()?, &store, SHORT).await?;
+            let mut fresh = open(&agent()?, &store, short).await?;
             go_back(&mut fresh, moves).await?;
             in_short = Some(fresh);
         }
@@ -120,9 +127,9 @@ async fn measure(
             if round % FRESH_AFTER == 0 {
                 turn(session, prompt).await?;
             }
-            base.0.push(turn(session, prompt).await?);
+            base.0.push(timed(session, prompt, steps_back).await?);
         }
-        long.0.push(turn(&mut in_long, prompt).await?);
+        long.0.push(timed(&mut in_long, prompt, steps_back).await?);
     }
     Ok((base, long))
 }
@@ -139,6 +146,19 @@ async fn go_back(session: &mut Session, moves: usize) -> Outcome<()> {
         session.compact(&Cancel::new()).await?;
     }
     Ok(())
+}
+
+/// A turn, or a step back that leaves a lesson with the turn after it. Older lessons decay meanwhile, one each time.
+async fn timed(session: &mut Session, prompt: &str, steps_back: bool) -> Outcome<Duration> {
+    if !steps_back {
+        return turn(session, prompt).await;
+    }
+    let to = session.tree().head();
+    turn(session, prompt).await?;
+    let start = Instant::now();
+    session.revert(to, Some("this way leads nowhere")).await?;
+    let back = start.elapsed();
+    Ok(back + turn(session, prompt).await?)
 }
 
 async fn turn(session: &mut Session, prompt: &str) -> Outcome<Duration> {

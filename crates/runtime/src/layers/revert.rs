@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use trunkline_message_tree::{
-    Author, Draft, Entry, HeadMove, Link, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
+    Author, Draft, Entry, HeadMove, Link, Message, MessageList, MessageTree, MoveId, NodeId, Timestamp,
+    ToolSpec,
 };
 use trunkline_revert::{LiveContext, Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
@@ -26,7 +27,7 @@ use crate::{Event, RuntimeError, journal};
 mod compact;
 
 pub(crate) use compact::{
-    CompactPlan, CompactSetting, compaction_due, compaction_failed, delayed, room, set_window, window,
+    CompactPlan, CompactSetting, compaction_due, compaction_failed, room, set_window, window,
 };
 
 pub(crate) const LAYER: &str = "revert";
@@ -54,7 +55,8 @@ pub(crate) struct Part {
     failed: Option<compact::Failed>,
     /// Where the head was when the latest compaction was made.
     covered_at: Option<NodeId>,
-    /// At least the bytes that become tokens of what is shown; unknown after a move and a compaction, until it is asked for.
+    /// At least the bytes that become tokens of what is shown; unknown after a compaction and a move that touches one, until it
+    /// is asked for.
     bytes: OnceLock<u64>,
 }
 
@@ -81,17 +83,21 @@ impl Part {
         Ok(())
     }
 
-    /// Takes in what the tree has done; `head` is where its head is now.
-    pub(crate) fn entry(&mut self, entry: &Entry, head: NodeId) {
+    /// Takes in what the tree has done.
+    pub(crate) fn entry(&mut self, entry: &Entry, tree: &MessageTree) {
         match entry {
-            Entry::Node { link: Link::Cover { .. }, .. } | Entry::Move(_) => self.bytes = OnceLock::new(),
+            Entry::Node { link: Link::Cover { .. }, .. } => self.bytes = OnceLock::new(),
+            Entry::Move(head_move) => {
+                let bytes = self.bytes.take().and_then(|bytes| compact::bytes_after(tree, head_move, bytes));
+                self.bytes = bytes.map_or_else(OnceLock::new, OnceLock::from);
+            }
             Entry::Node { message, .. } => {
                 if let Some(bytes) = self.bytes.get_mut() {
                     *bytes = bytes.saturating_add(trunkline_revert::token_bytes(message));
                 }
             }
         }
-        self.covered(entry, head);
+        self.covered(entry, tree.head());
         self.steps.entry(entry);
     }
 
@@ -181,6 +187,17 @@ impl Live {
 
     pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {
         self.0.as_ref().map(LiveContext::messages)
+    }
+
+    pub(crate) fn list(&self) -> Option<&MessageList> {
+        self.0.as_ref().map(LiveContext::list)
+    }
+
+    /// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
+    pub(crate) fn delayed(&self, part: &Part) -> Option<(usize, usize)> {
+        let delayed = self.0.as_ref()?.delayed(&part.notes);
+        let messages = delayed.iter().map(|(_, messages)| *messages).max()?;
+        Some((delayed.len(), messages))
     }
 
     /// Returns the record of the place from which on the next request does not continue the one before it.
@@ -444,9 +461,17 @@ pub(crate) fn undone(
 /// The first of them is that of the run, the others are its copies.
 #[cfg(feature = "decision-objects")]
 pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<(Option<NodeId>, String)> {
+    // No note of a move from before the prompt can be of such a branch; what was summed up later says so.
+    let since = |note: &Note| {
+        let made_by = tree.reflog().nth(note.made_by.index());
+        prompts.first().zip(made_by).is_some_and(|(prompt, made_by)| made_by.newest >= *prompt)
+    };
+    let newest_first = part.notes.iter().rev().take_while(|note| note.by == SummaryBy::Model || since(note));
+    let mut notes: Vec<&Note> = newest_first.filter(|note| since(note) && note.is_in_force(tree)).collect();
+    notes.reverse();
     // Each branch by its first note, with the last one, which may be a summary that came later.
     let mut branches: Vec<(&Note, &Note)> = Vec::new();
-    for note in part.notes.iter().filter(|note| note.is_in_force(tree)) {
+    for note in notes {
         match branches.iter_mut().find(|(first, _)| first.made_by == note.made_by) {
             Some((_, last)) => *last = note,
             None => branches.push((note, note)),

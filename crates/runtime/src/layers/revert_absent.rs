@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use trunkline_message_tree::{Draft, Entry, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{
+    Draft, Entry, HeadMove, Message, MessageList, MessageTree, NodeId, Timestamp, ToolSpec,
+};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 use crate::state::State;
@@ -23,7 +25,7 @@ impl Part {
     }
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
-    pub(crate) fn entry(&mut self, _: &Entry, _: NodeId) {}
+    pub(crate) fn entry(&mut self, _: &Entry, _: &MessageTree) {}
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn watch(&mut self, _: &Setting) {}
@@ -100,6 +102,11 @@ impl Live {
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {
+        None
+    }
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn list(&self) -> Option<&MessageList> {
         None
     }
 }

@@ -4,10 +4,10 @@
 //! the session up would ask for the same summary again.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Entry, Link, MessageTree, NodeId, Role, StopReason, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, Node, NodeId, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{
-    Clock, Decay, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
+    is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
 };
 use trunkline_session_store::{Note as StoredNote, Record};
 
@@ -72,6 +72,23 @@ pub(crate) fn compaction_due(
     failed.is_none_or(grown).then_some(plan)
 }
 
+/// Returns the bytes that become tokens after a move that the tree has made, given those before it; `None` if a compaction could be shown otherwise, or
+/// if words are missing. Costs what left the trunk and what came back.
+pub(super) fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64) -> Option<u64> {
+    let fork = tree.fork_of(head_move.from).ok()?;
+    let depth = tree.node(fork).ok()?.depth();
+    let ends =
+        |cover: &NodeId| tree.node(*cover).ok().and_then(Node::parent).and_then(|end| tree.node(end).ok());
+    if !tree.covering().iter().all(|cover| ends(cover).is_some_and(|end| end.depth() < depth)) {
+        return None;
+    }
+    let bytes = |tip| {
+        let line = tree.ancestry(tip).ok()?.take_while(|(id, _)| *id != fork);
+        line.map(|(_, node)| (!node.is_bare()).then(|| token_bytes(node.message()))).sum::<Option<u64>>()
+    };
+    before.checked_sub(bytes(head_move.from)?)?.checked_add(bytes(head_move.to)?)
+}
+
 /// Returns what can be compacted for a prompt that the provider found too long, once for each head.
 pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) -> Option<CompactPlan> {
     let policy = &setting.as_ref()?.policy;
@@ -95,23 +112,6 @@ pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
     if let Some(reverts) = setting {
         reverts.window_tokens = window;
     }
-}
-
-/// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
-pub(crate) fn delayed(
-    setting: &Setting,
-    binds: bool,
-    tree: &MessageTree,
-    part: &Part,
-) -> Option<(usize, usize)> {
-    let policy = &setting.as_ref()?.rendering(binds);
-    if policy.decay == Decay::Exact || part.notes.is_empty() {
-        return None;
-    }
-    let clock = Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
-    let delayed = trunkline_revert::render_at(tree, &part.notes, policy, &clock).delayed;
-    let messages = delayed.iter().map(|(_, messages)| *messages).max()?;
-    Some((delayed.len(), messages))
 }
 
 /// Returns what observers are told of a recorded note.

@@ -45,12 +45,13 @@ fn awaited(state: &State, reply: &Message) -> Option<(MoveId, Expected)> {
     let landed = record.landed.filter(|landed| tree.is_on_trunk(*landed))?;
     let expected = record.price.as_ref()?.expected();
     let depth = tree.node(landed).ok()?.depth();
-    if tree.trunk().messages().skip(depth + 1).any(|message| message.role == Role::Assistant) {
+    let mut since = tree.trunk().ids().iter().skip(depth + 1).filter_map(|id| tree.node(*id).ok());
+    if since.any(|node| node.message().role == Role::Assistant) {
         return None;
     }
     // A compaction or a decay since then has cost the cache already, and is recorded as that.
     let now = trunkline_revert::turn(tree);
-    if state.revert.breaks.iter().rev().any(|lost| lost.turn == now && lost.depth <= depth) {
+    if state.revert.breaks.iter().rev().take_while(|lost| lost.turn >= now).any(|lost| lost.depth <= depth) {
         return None;
     }
     let left = record.abandoned.iter().rev().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
