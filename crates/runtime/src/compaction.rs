@@ -313,12 +313,11 @@ impl Session {
         let lost = rendering.live().cache_break(&self.state.tree, &self.state.revert, at);
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
+            // Notes may go with what is lost anyway.
+            let setting = &self.agent.settings.setup.revert;
+            Rendering::of(&mut self.rendering, setting, binds).refresh(&self.state);
         }
-        let setting = &self.agent.settings.setup.revert;
-        let rendering = Rendering::of(&mut self.rendering, setting, binds);
-        // Notes may go with what is lost anyway.
-        rendering.refresh(&self.state);
-        let delayed = rendering.live().delayed(&self.state.revert);
+        let delayed = self.rendering.as_ref().and_then(|kept| kept.live().delayed(&self.state.revert));
         if let Some((notes, messages)) = delayed {
             self.tell(&Event::DecayDelayed { notes, messages });
         }

@@ -42,6 +42,10 @@ fn main() -> Outcome<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let folder = tempfile::tempdir()?;
     let mut lines = Lines { short: false };
+    // First, while this process has no memory that it was given back: what is taken from that is not seen.
+    if wanted("SQLite, idle") {
+        runtime.block_on(opening::idle(&folder.path().join("idle.db"), &agent()?, "say it", &mut lines))?;
+    }
     println!("{turns} turns each, in turn with the other side; times are mean, p50 and p99");
     for length in lengths.clone().unwrap_or(vec![10_000, 50_000]) {
         for (store, on_disk) in [("memory", false), ("SQLite", true)] {
@@ -75,9 +79,6 @@ fn main() -> Outcome<ExitCode> {
             let path = on_disk.then_some(path.as_path());
             runtime.block_on(over_http::measure(&name, path, &lengths, turns, &mut lines))?;
         }
-    }
-    if wanted("SQLite, idle") {
-        runtime.block_on(opening::idle(&folder.path().join("idle.db"), &agent()?, "say it", &mut lines))?;
     }
     for (what, prompt) in [("words", "say it"), ("a call", "call it")] {
         if wanted(&format!("opening, {what}")) {
