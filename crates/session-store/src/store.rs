@@ -187,6 +187,20 @@ pub trait SessionStore: Send + Sync {
     /// have an effect, and the error names it.
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError>;
 
+    /// Returns the activity of a session with the letters that no batch has consumed, for those who look again and again: where the
+    /// counters say that none waits, a database need not look for one, as [`inbox`](SessionStore::inbox) does.
+    ///
+    /// What comes in the meantime may be among the letters and not be counted, but never the other way round, so whoever waits
+    /// for a [change](SessionStore::changed) of this activity misses nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`changed`](SessionStore::changed) and [`inbox`](SessionStore::inbox).
+    async fn look(&self, session: &SessionId) -> Result<(Activity, Vec<Letter>), StoreError> {
+        let now = self.changed(session, Activity::default()).await?;
+        Ok((now, self.inbox(session).await?))
+    }
+
     /// Tells what became of a letter.
     ///
     /// # Errors

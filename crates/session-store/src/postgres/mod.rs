@@ -315,6 +315,11 @@ impl SessionStore for PostgresStore {
         self.spawned(async move { inner.inbox(&session).await }).await
     }
 
+    async fn look(&self, session: &SessionId) -> Result<(Activity, Vec<Letter>), StoreError> {
+        let (inner, session) = (Arc::clone(&self.inner), session.clone());
+        self.spawned(async move { inner.look(&session).await }).await
+    }
+
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
         let (inner, session) = (Arc::clone(&self.inner), session.clone());
         self.spawned(async move { inner.letter(&session, letter).await }).await

@@ -276,13 +276,27 @@ impl Inner {
     }
 
     pub(super) async fn inbox(self: &Arc<Self>, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
+        let found = self.waiting_letters(session).await?;
+        if found.is_empty() {
+            self.must_exist(session).await?;
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn look(
+        self: &Arc<Self>,
+        session: &SessionId,
+    ) -> Result<(Activity, Vec<Letter>), StoreError> {
+        // Which also says whether there is such a session.
+        let now = self.activity(session).await?;
+        Ok((now, self.waiting_letters(session).await?))
+    }
+
+    async fn waiting_letters(self: &Arc<Self>, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         let sql = format!(
             "SELECT {LETTER} FROM @letters l WHERE session = $1::uuid AND ({WAITING}) ORDER BY letter"
         );
         let found = self.query(&sql, || Bind::new().session(session)).await?;
-        if found.is_empty() {
-            self.must_exist(session).await?;
-        }
         let list: Result<Vec<Letter>, String> = found.iter().map(|row| rows::letter(row, session)).collect();
         list.map_err(|reason| self.corrupt(reason))
     }

@@ -19,7 +19,9 @@ use super::letters;
 use super::line::{Buffered, Seat};
 use super::rows::{self, RecordRow, get, stored};
 use crate::cut::Cut;
-use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
+use crate::{
+    Batch, Digest, Durability, InboxId, Kept, NoteKey, Receipt, SessionId, Spine, StoreError, Tally,
+};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
 const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
@@ -53,13 +55,9 @@ impl Append {
     /// Returns the records if they can be written without a question.
     fn fast(&self) -> Option<(&Tally, &Tally, &[Kept])> {
         let What::Chained { before, after, kept } = &self.what else { return None };
-        let plain = |kept: &Kept| {
-            // Such statements write no key, which is also where a database keeps the nodes that a link names.
-            let keyed = RecordRow::of(kept).key.is_some();
-            kept.body.len() < crate::cut::CUT_FROM && !keyed
-        };
+        let plain = |kept: &Kept| kept.body.len() < crate::cut::CUT_FROM;
         let fits = self.consumed.is_empty() && !kept.is_empty() && kept.len() <= FAST_RECORDS;
-        (fits && kept.iter().all(plain)).then_some((before, after, kept.as_slice()))
+        (fits && kept.iter().all(plain) && !is_taken_within(kept)).then_some((before, after, kept.as_slice()))
     }
 
     fn finish(self, result: Result<(Tally, Durability), StoreError>) {
@@ -88,6 +86,41 @@ impl Append {
             let _ = reply.send(result);
         }
     }
+}
+
+/// A note with a key.
+struct Keyed<'a> {
+    session: i64,
+    layer: &'a str,
+    kind: &'a str,
+    key: &'a NoteKey,
+    seq: u64,
+}
+
+impl<'a> Keyed<'a> {
+    fn of(session: i64, kept: &'a Kept) -> Option<Self> {
+        match &kept.spine {
+            Spine::Note { layer, kind, key: Some(key), .. } => {
+                Some(Keyed { session, layer, kind, key, seq: kept.seq })
+            }
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> (&'a str, &'a str, &'a str) {
+        (self.layer, self.kind, &self.key.key)
+    }
+}
+
+/// Returns whether a key is to be taken once after it was taken by the same batch. Statements that write all such keys before the
+/// others would not see that.
+fn is_taken_within(kept: &[Kept]) -> bool {
+    let mut names = Vec::new();
+    kept.iter().filter_map(|kept| Keyed::of(0, kept)).any(|keyed| {
+        let is_taken = keyed.key.once && names.contains(&keyed.name());
+        names.push(keyed.name());
+        is_taken
+    })
 }
 
 /// Writes a group of appends in their order.
@@ -172,13 +205,22 @@ fn statements(group: &[Append]) -> Vec<(String, SqliteArguments)> {
         .iter()
         .flat_map(|(held, _, after, kept)| kept.iter().map(move |kept| (held.key, after.digest, kept)))
         .collect();
+    let keyed = records.iter().filter_map(|(session, _, kept)| Keyed::of(*session, kept));
+    let (once, again): (Vec<Keyed<'_>>, Vec<Keyed<'_>>) = keyed.partition(|keyed| keyed.key.once);
     if let [(held, before, after, _)] = batches.as_slice()
         && records.len() <= ALONE_RECORDS
     {
         let mut arguments = SqliteArguments::default();
+        let mut sql = format!("BEGIN IMMEDIATE; {}; {}", move_sql(1), insert_sql(records.len(), true));
         bind_move(&mut arguments, held, before, after);
         bind_records(&mut arguments, &records);
-        let sql = format!("BEGIN IMMEDIATE; {}; {}; COMMIT", move_sql(1), insert_sql(records.len(), true));
+        for (keys, once) in [(&once, true), (&again, false)].into_iter().filter(|(keys, _)| !keys.is_empty())
+        {
+            sql.push_str("; ");
+            sql.push_str(&key_sql(keys.len(), once));
+            bind_keys(&mut arguments, keys);
+        }
+        sql.push_str("; COMMIT");
         return vec![(sql, arguments)];
     }
     let mut statements = vec![("BEGIN IMMEDIATE".to_owned(), SqliteArguments::default())];
@@ -197,6 +239,15 @@ fn statements(group: &[Append]) -> Vec<(String, SqliteArguments)> {
         bind_records(&mut arguments, chunk);
         statements.push((insert_sql(chunk.len(), true), arguments));
         rest = left;
+    }
+    for (keys, once) in [(once, true), (again, false)] {
+        let mut rest = keys.as_slice();
+        while let Some((chunk, left)) = chunk(rest) {
+            let mut arguments = SqliteArguments::default();
+            bind_keys(&mut arguments, chunk);
+            statements.push((key_sql(chunk.len(), once), arguments));
+            rest = left;
+        }
     }
     statements.push(("COMMIT".to_owned(), SqliteArguments::default()));
     statements
@@ -247,9 +298,8 @@ fn insert_sql(records: usize, guarded: bool) -> String {
             0 => "last_insert_rowid()".to_owned(),
             back => format!("(SELECT body FROM bodies WHERE body = last_insert_rowid() - {back})"),
         };
-        let rest = if guarded { "?, ?, ?, NULL, NULL, NULL" } else { "?, ?, ?, ?, ?, ?" };
         // Writing to a string cannot fail.
-        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, {body}, {rest}, NULL)");
+        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, {body}, ?, ?, ?, ?, ?, ?, NULL)");
     }
     sql
 }
@@ -259,17 +309,49 @@ fn bind_records(arguments: &mut SqliteArguments, records: &[(i64, Digest, &Kept)
         bind(arguments, kept.body.clone());
     }
     for (session, after, kept) in records {
-        let row = RecordRow::of(kept);
         bind(arguments, *session);
         bind(arguments, after.as_bytes().to_vec());
-        bind(arguments, stored(kept.seq));
-        bind(arguments, row.kind);
-        bind(arguments, row.node);
-        bind(arguments, row.parent);
-        bind(arguments, row.at);
-        bind(arguments, kept.digest.as_bytes().to_vec());
-        bind(arguments, row.layer);
-        bind(arguments, row.name);
+        bind_row(arguments, kept);
+    }
+}
+
+/// Binds what a record is, without its session and its body.
+fn bind_row(arguments: &mut SqliteArguments, kept: &Kept) {
+    let row = RecordRow::of(kept);
+    bind(arguments, stored(kept.seq));
+    bind(arguments, row.kind);
+    bind(arguments, row.node);
+    bind(arguments, row.parent);
+    bind(arguments, row.at);
+    bind(arguments, kept.digest.as_bytes().to_vec());
+    bind(arguments, row.layer);
+    bind(arguments, row.name);
+    bind(arguments, row.key);
+    bind(arguments, row.state);
+    bind(arguments, row.once);
+}
+
+/// Returns the statement that writes keys: such as must not be there yet, or such as move on.
+fn key_sql(keys: usize, once: bool) -> String {
+    let mut sql =
+        "INSERT INTO keys (session, layer, kind, key, state, first, seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            .to_owned();
+    sql.push_str(&", (?, ?, ?, ?, ?, ?, ?)".repeat(keys - 1));
+    if !once {
+        sql.push_str(" ON CONFLICT DO UPDATE SET state = excluded.state, seq = excluded.seq");
+    }
+    sql
+}
+
+fn bind_keys(arguments: &mut SqliteArguments, keys: &[Keyed<'_>]) {
+    for Keyed { session, layer, kind, key, seq } in keys {
+        bind(arguments, *session);
+        bind(arguments, (*layer).to_owned());
+        bind(arguments, (*kind).to_owned());
+        bind(arguments, key.key.clone());
+        bind(arguments, key.state.clone());
+        bind(arguments, stored(*seq));
+        bind(arguments, stored(*seq));
     }
 }
 
@@ -404,19 +486,8 @@ pub(super) async fn write_records(
             bind(&mut arguments, body.clone());
         }
         for kept in chunk {
-            let row = RecordRow::of(kept);
             bind(&mut arguments, key);
-            bind(&mut arguments, stored(kept.seq));
-            bind(&mut arguments, row.kind);
-            bind(&mut arguments, row.node);
-            bind(&mut arguments, row.parent);
-            bind(&mut arguments, row.at);
-            bind(&mut arguments, kept.digest.as_bytes().to_vec());
-            bind(&mut arguments, row.layer);
-            bind(&mut arguments, row.name);
-            bind(&mut arguments, row.key);
-            bind(&mut arguments, row.state);
-            bind(&mut arguments, row.once);
+            bind_row(&mut arguments, kept);
         }
         let sql = insert_sql(chunk.len(), false);
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments);

@@ -219,19 +219,24 @@ impl SqliteStore {
 
     /// Reads the row of a session, after what was acknowledged before. It is what was written.
     async fn row(&self, session: &SessionId) -> Result<SqliteRow, StoreError> {
-        Ok(self.listed(session).await?.0)
+        self.row_by(session, rows::session(self.is_sealed)).await
+    }
+
+    /// Reads it by another query, which reads the seals too.
+    async fn row_by(&self, session: &SessionId, query: &str) -> Result<SqliteRow, StoreError> {
+        Ok(self.listed(session, query).await?.0)
     }
 
     /// Reads the row of a session and returns its number with what a list shows.
     async fn found(&self, session: &SessionId) -> Result<(i64, SessionInfo), StoreError> {
-        let (row, info) = self.listed(session).await?;
+        let (row, info) = self.listed(session, rows::session(self.is_sealed)).await?;
         let key = rows::get(&row, "session").map_err(|reason| self.corrupt(reason))?;
         Ok((key, info))
     }
 
-    async fn listed(&self, session: &SessionId) -> Result<(SqliteRow, SessionInfo), StoreError> {
+    async fn listed(&self, session: &SessionId, query: &str) -> Result<(SqliteRow, SessionInfo), StoreError> {
         self.line.settle().await?;
-        let query = format!("{} WHERE id = ?", rows::session(self.is_sealed));
+        let query = format!("{query} WHERE id = ?");
         let row = sqlx::query(sqlx::AssertSqlSafe(query)).bind(session.as_str());
         let row = row.maybe_row(self.readers.pool()).await.map_err(|error| self.fault(error))?;
         let unknown = || StoreError::UnknownSession { session: session.clone() };

@@ -140,6 +140,12 @@ pub(super) fn session(is_sealed: bool) -> &'static str {
     }
 }
 
+/// What reads the rows of sessions with their seals, and how many letters of each are sealed.
+pub(super) const WITH_SEALED_LETTERS: &str = "
+    SELECT sessions.*, seals.digest AS seal,
+        (SELECT count(*) FROM letter_seals WHERE letter_seals.session = sessions.session) AS sealed_letters
+    FROM sessions LEFT JOIN seals USING (session)";
+
 /// Returns what a list shows of a row that was read with its seal; nothing if an import of it is under way. The error says
 /// what cannot be read, or that it is not what was written.
 pub(super) fn sealed(row: &SqliteRow) -> Result<Option<SessionInfo>, String> {

@@ -348,9 +348,25 @@ impl SessionStore for SqliteStore {
 
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         let (key, _) = self.found(session).await?;
-        let (pool, is_sealed) = (self.readers.pool(), self.are_letters_sealed);
-        let found = letters::waiting(pool, &self.path, (key, session), is_sealed).await;
-        found.map_err(|error| self.fault(error))?
+        self.waiting(session, key).await
+    }
+
+    async fn look(&self, session: &SessionId) -> Result<(Activity, Vec<Letter>), StoreError> {
+        let number = |row: &SqliteRow, column| get::<i64>(row, column).map_err(|reason| self.corrupt(reason));
+        let (row, sealed) = match self.are_letters_sealed {
+            true => {
+                let row = self.row_by(session, rows::WITH_SEALED_LETTERS).await?;
+                let sealed = number(&row, "sealed_letters")?;
+                (row, sealed)
+            }
+            false => (self.row(session).await?, 0),
+        };
+        let now = self.activity(&row)?;
+        // Where the seals and the row say that nothing waits, nothing is looked for among all letters that there ever were.
+        if sealed == 0 && now.posted == now.consumed {
+            return Ok((now, Vec::new()));
+        }
+        Ok((now, self.waiting(session, number(&row, "session")?).await?))
     }
 
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
@@ -399,9 +415,7 @@ impl SessionStore for SqliteStore {
         loop {
             let rings = self.bell.listen();
             let row = self.row(session).await?;
-            let count = |column| get(&row, column).map(read).map_err(|reason| self.corrupt(reason));
-            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?)
-                .under(count("token")?);
+            let now = self.activity(&row)?;
             if now != seen {
                 return Ok(now);
             }
@@ -477,6 +491,18 @@ impl SessionStore for SqliteStore {
 }
 
 impl SqliteStore {
+    fn activity(&self, row: &SqliteRow) -> Result<Activity, StoreError> {
+        let count = |column| get(row, column).map(read).map_err(|reason| self.corrupt(reason));
+        let now = Activity::new(count("records")?, count("letters")?, count("consumed")?);
+        Ok(now.under(count("token")?))
+    }
+
+    async fn waiting(&self, session: &SessionId, key: i64) -> Result<Vec<Letter>, StoreError> {
+        let (pool, is_sealed) = (self.readers.pool(), self.are_letters_sealed);
+        let found = letters::waiting(pool, &self.path, (key, session), is_sealed).await;
+        found.map_err(|error| self.fault(error))?
+    }
+
     /// Returns what a lease of this store holds.
     fn held(&self, lease: &Lease) -> Result<Arc<Held>, StoreError> {
         let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));

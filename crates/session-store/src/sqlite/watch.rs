@@ -110,6 +110,9 @@ impl Watching {
 async fn watch(options: SqliteConnectOptions, bell: &Bell, watching: &Watching) {
     let mut connection: Option<SqliteConnection> = None;
     let mut seen = None;
+    // Most that is waited for is written here, or is over soon, and a connection is a thread that has to be made. What came
+    // before the first look is not missed: everybody looks again after it.
+    pause(watching).await;
     while watching.goes_on() {
         let found = match &mut connection {
             Some(connection) => {
@@ -126,12 +129,17 @@ async fn watch(options: SqliteConnectOptions, bell: &Bell, watching: &Watching) 
             seen = found;
             bell.ring();
         }
-        tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
-            () = watching.closing.notified() => {}
-        }
+        pause(watching).await;
     }
     if let Some(connection) = connection {
         let _ = answer::close(connection).await;
+    }
+}
+
+/// Waits until it is time to look again.
+async fn pause(watching: &Watching) {
+    tokio::select! {
+        () = tokio::time::sleep(EVERY) => {}
+        () = watching.closing.notified() => {}
     }
 }

@@ -466,6 +466,15 @@ impl SessionStore for Flawed {
         Ok(letters)
     }
 
+    async fn look(&self, session: &SessionId) -> Result<(Activity, Vec<Letter>), StoreError> {
+        let now = self.changed(session, Activity::default()).await?;
+        let mut letters = self.inbox(session).await?;
+        if self.has(LooksBeforeTheNewestLetter) {
+            letters.pop();
+        }
+        Ok((now, letters))
+    }
+
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
         self.inner.letter(session, letter).await
     }

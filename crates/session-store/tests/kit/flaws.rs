@@ -33,6 +33,7 @@ pub(crate) enum Flaw {
     ConsumesTwice,
     ConsumesWithoutTheBatch,
     ReversesTheInbox,
+    LooksBeforeTheNewestLetter,
     NamesLettersTwice,
     NeverWakes,
     WakesOnlyOne,

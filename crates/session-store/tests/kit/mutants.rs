@@ -68,6 +68,7 @@ mutants! {
     a_letter_that_is_consumed_twice_is_seen: ConsumesTwice breaks Inbox
     a_letter_that_leaves_without_its_batch_is_seen: ConsumesWithoutTheBatch breaks Inbox
     letters_in_another_order_are_seen: ReversesTheInbox breaks Inbox
+    a_letter_that_a_look_passes_over_is_seen: LooksBeforeTheNewestLetter breaks Inbox
     letters_of_one_name_are_seen: NamesLettersTwice breaks Inbox
     waiting_that_never_ends_is_noticed: NeverWakes breaks Waiting
     followers_that_are_not_told_are_noticed: WakesOnlyOne breaks Followed

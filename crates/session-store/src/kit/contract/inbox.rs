@@ -40,6 +40,7 @@ async fn a_letter_waits_until_a_batch_consumes_it(bench: &mut Bench) -> Verdict 
     }
     for store in [&one, &two] {
         same!("the inbox", store.inbox(&session(1)).await?, expected);
+        same!("the inbox at a look", store.look(&session(1)).await?.1, expected);
     }
     let records = vec![node(1, 0, "x"), note("1")];
     one.append(&lease, batch(1, 0, records).consuming(letters([2]))).await?;
@@ -47,8 +48,12 @@ async fn a_letter_waits_until_a_batch_consumes_it(bench: &mut Bench) -> Verdict 
     same!("a letter that waits", two.letter(&session(1), InboxId(3)).await?, LetterState::Waiting);
     expected.remove(1);
     same!("the inbox", two.inbox(&session(1)).await?, expected);
+    let now = two.changed(&session(1), Activity::default()).await?;
+    same!("what is seen at a look", two.look(&session(1)).await?, (now, expected));
     one.append(&lease, batch(3, 1, Vec::new()).consuming(letters([4, 1, 3]))).await?;
     same!("the inbox", two.inbox(&session(1)).await?, []);
+    let now = two.changed(&session(1), Activity::default()).await?;
+    same!("what is seen at a look", two.look(&session(1)).await?, (now, Vec::new()));
     for number in [1, 3, 4] {
         let state = two.letter(&session(1), InboxId(number)).await?;
         same!("a letter without records", state, LetterState::Consumed { seq: 3 });

@@ -424,8 +424,10 @@ async fn ask(
         Question::Inbox => format!("{:?}", store.inbox(id).await?),
         Question::Letter(letter) => format!("{:?}", store.letter(id, InboxId(*letter)).await?),
         Question::Activity => {
-            let Activity { records, posted, consumed, .. } = store.changed(id, Activity::default()).await?;
-            format!("{records} {posted} {consumed}")
+            let now = store.changed(id, Activity::default()).await?;
+            let (seen, waiting) = store.look(id).await?;
+            let Activity { records, posted, consumed, .. } = now;
+            format!("{records} {posted} {consumed}, {}: {waiting:?}", seen == now)
         }
         Question::Holder => match store.holder(id).await? {
             None => "free".to_owned(),
