@@ -174,7 +174,7 @@ impl Session {
     /// Takes in what asks to close the run, and what was posted before it: that may be what the run has to wait for. Words
     /// and cancels have their own time.
     pub(crate) async fn take_close_letters(&mut self) -> Result<(), RuntimeError> {
-        let inbox = self.store.inbox(self.lease.session()).await?;
+        let inbox = self.read_inbox().await?;
         let last = inbox.iter().rposition(|letter| letter.kind == CLOSE_RUN);
         for letter in inbox.iter().take(last.map_or(0, |last| last + 1)) {
             if !matches!(letter.kind.as_str(), letters::PROMPT | letters::CANCEL) {

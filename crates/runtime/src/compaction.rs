@@ -142,8 +142,8 @@ impl Session {
             return Err(refused(why.to_owned()));
         };
         let made = self.make(plan, cancel).await;
-        if self.look_at_inbox().await.is_ok() {
-            self.take_old_cancels().await?;
+        if let Ok(inbox) = self.look_at_inbox().await {
+            self.take_old_cancels_of(inbox).await?;
         }
         match made? {
             Made::Covered(compacted, _) => Ok(compacted),

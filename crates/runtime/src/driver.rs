@@ -34,34 +34,66 @@ struct Spent {
 }
 
 impl Session {
-    /// Goes on until something stops it.
-    pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        self.ready(cancel).await?;
+    /// Goes on until something stops it; see [`ready`](Session::ready) for what waits.
+    pub(crate) async fn drive(&mut self, cancel: &Cancel, nothing_waits: bool) -> Result<Stop, RuntimeError> {
+        let nothing_waits = self.ready(cancel, nothing_waits).await?;
         // What was closed between two drives is over, and ends none.
         self.take_closed();
         self.try_bindings_again();
-        let stop = self.go_on(cancel).await;
+        let stop = self.go_on(cancel, nothing_waits).await;
         if stop.is_ok() {
             // What fails here fails again in the next drive too.
             let _ = self.tend_summaries().await;
         }
         // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
         // this one came to must not be lost for it.
-        if self.look_at_inbox().await.is_ok() && stop.is_ok() {
-            let _ = self.take_old_cancels().await;
+        if let (Ok(inbox), true) = (self.look_at_inbox().await, stop.is_ok()) {
+            let _ = self.take_old_cancels_of(inbox).await;
         }
         #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         self.keep_snapshot().await;
         stop
     }
 
-    async fn go_on(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+    /// Makes a drive ready: puts aside what was meant for an earlier one, and brings to its end what has to end first. Until
+    /// the drive is cancelled that may wait for another process. Returns whether nothing waits in the inbox; it is not read
+    /// if it was read just now, and nothing waited.
+    pub(crate) async fn ready(&mut self, cancel: &Cancel, nothing_waits: bool) -> Result<bool, RuntimeError> {
+        self.catch_up_or_abandon().await?;
+        self.cancel = Some(cancel.clone());
+        let mut nothing_waits = nothing_waits;
+        if !nothing_waits {
+            // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
+            // sender saw a writer.
+            let inbox = self.read_inbox().await?;
+            nothing_waits = inbox.is_empty();
+            self.take_old_cancels_of(inbox).await?;
+        }
+        #[cfg(feature = "decision-objects")]
+        self.look_late().await?;
+        #[cfg(feature = "decision-objects")]
+        {
+            nothing_waits &= self.rollback_lease().is_none();
+        }
+        #[cfg(feature = "decision-objects")]
+        if self.await_rollback().await? {
+            match self.do_rest_of_rollback().await {
+                // It was given up, which is recorded and told: nothing stands in the way of what comes now.
+                Err(RuntimeError::Workspace(_)) if !self.state.decision.is_open() => {}
+                ended => drop(ended?),
+            }
+        }
+        Ok(nothing_waits)
+    }
+
+    async fn go_on(&mut self, cancel: &Cancel, mut nothing_waits: bool) -> Result<Stop, RuntimeError> {
         let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, waiting: None, since: Instant::now() };
         loop {
             if spent.since.elapsed() >= self.settings().limits.time {
                 return Ok(Stop::Limit(Limit::Time));
             }
             let seen = match cancel.is_cancelled() {
+                _ if std::mem::take(&mut nothing_waits) => None,
                 true => {
                     self.take_close_letters().await?;
                     None
@@ -191,8 +223,9 @@ impl Session {
         let settings = &self.agent.settings;
         let rendering = Rendering::of(&mut self.rendering, &settings.setup.revert, binds);
         let prompt = prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.sent);
-        let messages = prompt.request.messages.len();
-        self.tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
+        let (sent, asked) = (prompt.request.messages.clone(), prompt.asked);
+        let background = provider.answers_in_background(&prompt.request);
+        self.tell(&Event::Asking { turn, messages: sent.len(), repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());
         let (began, mut within) = (Instant::now(), 0);
         let cancelled = tokio::select! {
@@ -204,7 +237,7 @@ impl Session {
                 cancel.cancel();
                 Ok(true)
             }
-            received = self.receive(&prompt.request, &mut fold, &mut within) => received.map(|()| false),
+            received = self.receive(prompt.request, &mut fold, &mut within) => received.map(|()| false),
         };
         if matches!(cancelled, Ok(false)) {
             self.on_trial.clear();
@@ -228,7 +261,7 @@ impl Session {
         if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
             // It is asked otherwise, which is not the same attempt once more.
             let fault = fault.clone();
-            self.sent = prompt.request.messages;
+            self.sent = sent;
             self.commit(heard, None).await?;
             return Err(fault.into());
         }
@@ -240,8 +273,7 @@ impl Session {
             fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
         };
         if let Some(why) = why {
-            let background = provider.answers_in_background(&prompt.request);
-            self.sent = prompt.request.messages;
+            self.sent = sent;
             let known =
                 || self.state.tries.answer(provider.origin(), self.state.tree.head()).map(str::to_owned);
             let answer = id.or_else(known).filter(|_| background);
@@ -250,14 +282,14 @@ impl Session {
             told.iter().for_each(|event| self.tell(event));
             return again;
         }
-        self.sent = prompt.request.messages;
+        self.sent = sent;
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();
             let mut draft = self.state.tree.draft();
             let missed = |node| revert::missed(&self.state, &message, node, at);
             let missed = self.state.tree.next_id().and_then(missed);
-            let bound = prompt.asked.and_then(|asked| asked.record(self.state.tree.next_id()?, &message, at));
+            let bound = asked.and_then(|asked| asked.record(self.state.tree.next_id()?, &message, at));
             draft.append(message, at)?;
             let mut records = entries(draft);
             records.extend(missed);
@@ -274,28 +306,34 @@ impl Session {
     /// Takes an answer in as it comes. `within` counts the attempts that the provider itself made in vain.
     async fn receive(
         &self,
-        request: &Request,
+        request: Request,
         fold: &mut Fold,
         within: &mut u32,
     ) -> Result<(), ProviderError> {
         let provider = &self.settings().provider;
         let fetched = match self.state.tries.answer(provider.origin(), self.state.tree.head()) {
-            Some(id) => provider.fetch(request, id).await?,
+            Some(id) => provider.fetch(&request, id).await?,
             None => None,
         };
-        let mut is_fetched = fetched.is_some();
+        // What is sent in its place, should it be gone.
+        let mut instead = None;
         let mut reply = match fetched {
-            Some(reply) => reply,
-            None => provider.send(request.clone()).await?,
+            Some(reply) => {
+                instead = Some(request);
+                reply
+            }
+            None => provider.send(request).await?,
         };
         loop {
             let event = match reply.next().await {
                 // It is not kept any more, or never was.
-                Err(fault) if is_fetched && fault.kind() == Some(ErrorKind::NotFound) => {
-                    is_fetched = false;
-                    reply = provider.send(request.clone()).await?;
-                    continue;
-                }
+                Err(fault) if fault.kind() == Some(ErrorKind::NotFound) => match instead.take() {
+                    Some(request) => {
+                        reply = provider.send(request).await?;
+                        continue;
+                    }
+                    None => return Err(fault),
+                },
                 event => event?,
             };
             let Some(event) = event else { return Ok(()) };

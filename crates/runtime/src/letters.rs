@@ -287,39 +287,47 @@ pub(crate) async fn arrived(
     token: u64,
     seen: Option<InboxId>,
 ) -> Result<(), String> {
-    watch(store, session, token, |inbox| newest(inbox) > seen).await
+    watch(store, session, (token, Activity::default()), |inbox| newest(inbox) > seen).await
 }
 
-/// Looks into the inbox whenever something has happened in the session, until it is as `wanted`. Never returns if that
-/// cannot be read: whoever writes finds it out.
+/// Looks into the inbox whenever something has happened in the session since its activity was what was seen, until it is as
+/// `wanted`. Never returns if that cannot be read: whoever writes finds it out.
 async fn watch(
     store: &dyn SessionStore,
     session: &SessionId,
-    token: u64,
+    (token, mut seen): (u64, Activity),
     wanted: impl Fn(&[Letter]) -> bool + Send,
 ) -> Result<(), String> {
-    let mut seen = Activity::default();
     loop {
-        match look(store, session, seen).await {
-            // Whoever took it over may be through with it already.
-            Ok((now, holder, _)) if now.token != token => {
-                return Err(by(holder.and_then(|holder| holder.name)));
-            }
-            Ok((_, _, inbox)) if wanted(&inbox) => return Ok(()),
-            Ok((now, ..)) => seen = now,
+        match look(store, session, token, seen).await {
+            Ok((_, Found::Other(holder))) => return Err(by(holder.and_then(|holder| holder.name))),
+            Ok((_, Found::Inbox(inbox))) if wanted(&inbox) => return Ok(()),
+            Ok((now, _)) => seen = now,
             Err(_) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,
         }
     }
 }
 
+/// What is found in a session in which something has happened.
+enum Found {
+    Inbox(Vec<Letter>),
+    /// It was taken over. Whoever did may be through with it already.
+    Other(Option<Holder>),
+}
+
 async fn look(
     store: &dyn SessionStore,
     session: &SessionId,
+    token: u64,
     seen: Activity,
-) -> Result<(Activity, Option<Holder>, Vec<Letter>), StoreError> {
+) -> Result<(Activity, Found), StoreError> {
     // The counters first, so that what comes while the rest is read is not missed.
     let now = store.changed(session, seen).await?;
-    Ok((now, store.holder(session).await?, store.inbox(session).await?))
+    let found = match now.token == token {
+        true => Found::Inbox(store.inbox(session).await?),
+        false => Found::Other(store.holder(session).await?),
+    };
+    Ok((now, found))
 }
 
 pub(crate) fn newest(inbox: &[Letter]) -> Option<InboxId> {
@@ -331,13 +339,14 @@ impl Session {
     /// error says who. Lives apart from the session, which can write meanwhile.
     pub(crate) fn asked_to_end(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
         let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
+        let seen = self.seen_without_letters();
         #[cfg(feature = "decision-objects")]
         let run = self.open_run().map(|run| run.to_string());
         #[cfg(not(feature = "decision-objects"))]
         let run: Option<String> = None;
         async move {
             let ends = |inbox: &[Letter]| inbox.iter().any(|letter| ends_turn(letter, run.as_deref()));
-            watch(store.as_ref(), &id, token, ends).await
+            watch(store.as_ref(), &id, (token, seen), ends).await
         }
     }
 
@@ -345,8 +354,9 @@ impl Session {
     #[cfg(feature = "decision-objects")]
     pub(crate) fn taken_over(&self) -> impl Future<Output = String> + Send + use<> {
         let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
+        let seen = self.seen_without_letters();
         async move {
-            match watch(store.as_ref(), &id, token, |_| false).await {
+            match watch(store.as_ref(), &id, (token, seen), |_| false).await {
                 Err(by) => by,
                 // Nothing else is waited for.
                 Ok(()) => std::future::pending().await,
@@ -354,16 +364,40 @@ impl Session {
         }
     }
 
-    /// Remembers what has been left until now: a cancel among it is not for a turn that begins later.
-    pub(crate) async fn look_at_inbox(&mut self) -> Result<(), RuntimeError> {
+    /// Reads the inbox.
+    pub(crate) async fn read_inbox(&mut self) -> Result<Vec<Letter>, RuntimeError> {
+        let (now, inbox) = self.store.look(self.lease.session()).await?;
+        self.seen = (inbox.is_empty() && now.token == self.lease.token()).then_some(now);
+        Ok(inbox)
+    }
+
+    /// Returns the activity of the session as long as nothing is left in it but what this process writes, if no letter waited
+    /// when its inbox was read last. Otherwise one of which everything differs, so that it is read again.
+    fn seen_without_letters(&self) -> Activity {
+        let mut seen = self.seen.unwrap_or_default();
+        if self.seen.is_some() {
+            seen.records = self.state.seq;
+        }
+        seen
+    }
+
+    /// Remembers what has been left until now, and returns it: a cancel among it is not for a turn that begins later.
+    pub(crate) async fn look_at_inbox(&mut self) -> Result<Vec<Letter>, RuntimeError> {
+        let inbox = self.read_inbox().await?;
         // Those that were consumed meanwhile do not count, and what was old stays old.
-        self.old = self.old.max(newest(&self.store.inbox(self.lease.session()).await?));
-        Ok(())
+        self.old = self.old.max(newest(&inbox));
+        Ok(inbox)
     }
 
     /// Consumes what asked to end a turn that is over.
     pub(crate) async fn take_old_cancels(&mut self) -> Result<(), RuntimeError> {
-        for letter in self.store.inbox(self.lease.session()).await? {
+        let inbox = self.read_inbox().await?;
+        self.take_old_cancels_of(inbox).await
+    }
+
+    /// Consumes those that stand in what was read of the inbox.
+    pub(crate) async fn take_old_cancels_of(&mut self, inbox: Vec<Letter>) -> Result<(), RuntimeError> {
+        for letter in inbox {
             if letter.kind == CANCEL && Some(letter.id) <= self.old {
                 self.take_cancel(&letter).await?;
             }
@@ -386,7 +420,7 @@ impl Session {
     ///
     /// What is posted meanwhile has not been looked at, and must not be taken for something that has to wait.
     pub(crate) async fn take_letters(&mut self, cancel: &Cancel) -> Result<Option<InboxId>, RuntimeError> {
-        let inbox = self.store.inbox(self.lease.session()).await?;
+        let inbox = self.read_inbox().await?;
         let newest = newest(&inbox);
         for letter in inbox {
             self.take_or_refuse(&letter, cancel).await?;

@@ -107,8 +107,8 @@ impl Session {
         self.take_old_cancels().await?;
         if !self.await_rollback().await? {
             // Whoever asked to cancel meant this waiting, and no drive after it.
-            self.look_at_inbox().await?;
-            self.take_old_cancels().await?;
+            let inbox = self.look_at_inbox().await?;
+            self.take_old_cancels_of(inbox).await?;
             return Err(refused("another process may still be putting files back; try again in a minute"));
         }
         match self.do_rest_of_rollback().await {

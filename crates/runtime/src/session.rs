@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use trunkline_message_tree::{Message, MessageList, MessageTree, Node, NodeId, Role, Timestamp};
-use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError};
+use trunkline_session_store::{
+    Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
+};
 
 use crate::agent::{Agent, Observer, Settings};
 use crate::layers::{decision, resolve, revert};
@@ -33,6 +35,8 @@ pub struct Session {
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
+    /// How far what happens in the session was seen when its inbox was read last, if nothing was in it.
+    pub(crate) seen: Option<Activity>,
     /// What was learned of the service since it last answered.
     pub(crate) on_trial: Vec<trunkline_providers::Trait>,
     /// How often results were cut shorter since then.
@@ -164,6 +168,7 @@ impl Session {
             cuts: 0,
             behind: false,
             old,
+            seen: None,
             cancel: None,
             #[cfg(feature = "decision-objects")]
             closed: None,
@@ -331,9 +336,11 @@ impl Session {
     ///
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        self.ready(cancel).await?;
+        let nothing_waits = self.ready(cancel, false).await?;
         // What closes the run that was open until now was said first: these words are no part of it.
-        self.take_close_letters().await?;
+        if !nothing_waits {
+            self.take_close_letters().await?;
+        }
         if !self.has_place_for_prompt() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
@@ -341,7 +348,7 @@ impl Session {
         } else {
             self.add_prompt(text, None).await?;
         }
-        self.drive(cancel).await
+        self.drive(cancel, nothing_waits).await
     }
 
     /// Drives the session on from where it is until it stops.
@@ -350,7 +357,7 @@ impl Session {
     ///
     /// Any [`RuntimeError`]; what was recorded is kept.
     pub async fn resume(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        self.drive(cancel).await
+        self.drive(cancel, false).await
     }
 
     /// Takes in the letters that others have left, as far as they can take effect now, without asking the model.
@@ -397,27 +404,6 @@ impl Session {
         self.redo_for(None).await
     }
 
-    /// Makes a drive ready: puts aside what was meant for an earlier one, and brings to its end what has to end first. Until
-    /// the drive is cancelled that may wait for another process.
-    pub(crate) async fn ready(&mut self, cancel: &Cancel) -> Result<(), RuntimeError> {
-        self.catch_up_or_abandon().await?;
-        self.cancel = Some(cancel.clone());
-        // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
-        // sender saw a writer.
-        self.take_old_cancels().await?;
-        #[cfg(feature = "decision-objects")]
-        self.look_late().await?;
-        #[cfg(feature = "decision-objects")]
-        if self.await_rollback().await? {
-            match self.do_rest_of_rollback().await {
-                // It was given up, which is recorded and told: nothing stands in the way of what comes now.
-                Err(RuntimeError::Workspace(_)) if !self.state.decision.is_open() => {}
-                ended => drop(ended?),
-            }
-        }
-        Ok(())
-    }
-
     /// Returns whether words of a person can be added at the head. Not before the calls there have their results, and no run
     /// that puts files back is about anything else.
     pub(crate) fn has_place_for_prompt(&self) -> bool {
@@ -457,7 +443,7 @@ impl Session {
         // What replay could not read must never be acknowledged.
         for record in &records {
             if let Record::Note(note) = record {
-                journal::read::<serde_json::Value>(note)?;
+                journal::check(note)?;
             }
         }
         self.state.resolve.complete(&mut records)?;
