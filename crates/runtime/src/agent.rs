@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, MessageTree, Timestamp};
+use trunkline_message_tree::{Message, MessageTree, Timestamp, ToolSpec};
 use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices};
+use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices, prompt};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct Agent {
 pub(crate) struct Settings {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) setup: Setup,
+    /// What a model is offered: all that the setup has, from when the agent was built.
+    pub(crate) tools: Vec<ToolSpec>,
     pub(crate) system: String,
     pub(crate) max_output_tokens: u32,
     pub(crate) temperature: Option<f32>,
@@ -165,6 +167,7 @@ impl AgentBuilder {
                 #[cfg(feature = "resolve-queue")]
                 choices: choices::Setting::default(),
             },
+            tools: Vec::new(),
             system: String::new(),
             max_output_tokens: 8192,
             temperature: None,
@@ -495,6 +498,7 @@ impl AgentBuilder {
             return Err(AgentError::ReservedName { tool });
         }
         drop(reserved);
+        self.settings.tools = prompt::tools(&self.settings.setup);
         Ok(Agent { settings: Arc::new(self.settings) })
     }
 }

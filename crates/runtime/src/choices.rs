@@ -26,7 +26,7 @@ use crate::prompt::Held;
 use crate::session::entries;
 use crate::state::State;
 use crate::turn::Setup;
-use crate::{CallPlace, Event, RuntimeError, Session, ToolContext, ToolOutput, journal, prompt};
+use crate::{CallPlace, Event, RuntimeError, Session, ToolContext, ToolOutput, journal};
 
 pub(crate) const CHOICES: &str = "choices";
 pub(crate) const RESOLVING: &str = "resolving";
@@ -335,8 +335,7 @@ impl Session {
         let gate = gate(setup, part, if spoke { 0 } else { at.0 }, at);
         let rendered = gate.as_ref().filter(|_| !spoke).map(|_| self.rendered()).unwrap_or_default();
         let reminded = part.choices.reminded(&self.state, &rendered);
-        let specs = prompt::tools(self.settings());
-        let tools: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let tools: Vec<&str> = self.settings().tools.iter().map(|spec| spec.name.as_str()).collect();
         let provider = self.settings().provider.as_ref();
         let thinks = thinks(self.settings().thinking, &self.state, provider);
         let mut scene =

@@ -12,6 +12,7 @@ use crate::agent::Settings;
 use crate::layers::revert;
 use crate::rendering::Rendering;
 use crate::state::State;
+use crate::turn::Setup;
 use crate::{choices, prefixes};
 
 /// A request and what was repaired for it.
@@ -41,7 +42,7 @@ pub(crate) fn build(
     held: Held,
     sent: &MessageList,
 ) -> Prompt {
-    let mut tools = tools(settings);
+    let mut tools = settings.tools.clone();
     // A hold never offers less to a model whose reasoning is bound to its tools.
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
@@ -86,8 +87,7 @@ pub(crate) fn build(
 }
 
 /// Returns the tools on offer.
-pub(crate) fn tools(settings: &Settings) -> Vec<ToolSpec> {
-    let setup = &settings.setup;
+pub(crate) fn tools(setup: &Setup) -> Vec<ToolSpec> {
     let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
     tools.extend(choices::spec(setup));
     tools.extend(revert::specs(&setup.revert));

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Method, Url};
+use reqwest::{Certificate, Method};
+
+pub(super) use reqwest::Url;
 
 use super::body::Chunks;
 use crate::{HttpRequest, retry};
@@ -55,7 +57,7 @@ impl Client {
         &self,
         request: &HttpRequest,
         signature: &[(String, String)],
-        url: &str,
+        url: &Url,
     ) -> Result<impl Future<Output = Result<Answer, Lost>> + Send + use<>, String> {
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| format!("{:?} is no method", request.method))?;
@@ -65,7 +67,8 @@ impl Client {
             headers.insert(name, value);
         }
         let body = reqwest::Body::wrap(Chunks::of(&request.body));
-        let built = self.inner.request(method, url).headers(headers).body(body).build().map_err(words)?;
+        let built =
+            self.inner.request(method, url.clone()).headers(headers).body(body).build().map_err(words)?;
         let (sending, connect) = (self.inner.execute(built), self.connect);
         Ok(async move {
             match sending.await {
@@ -99,8 +102,8 @@ impl Answer {
 }
 
 /// Returns the address as it will be asked for: what is signed must be what is sent.
-pub(super) fn address(url: &str) -> Result<String, String> {
-    Ok(Url::parse(url).map_err(|fault| fault.to_string())?.into())
+pub(super) fn address(url: &str) -> Result<Url, String> {
+    Url::parse(url).map_err(|fault| fault.to_string())
 }
 
 /// Says whether this can be sent as a header, without quoting the value: it may be a key.

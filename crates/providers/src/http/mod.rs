@@ -24,7 +24,7 @@ use crate::{
     RetryPolicy, Secret, Sign, Wire,
 };
 use crate::{Feature, Support};
-use client::Client;
+use client::{Client, Url};
 use proxy::Proxy;
 use reply::HttpReply;
 
@@ -79,7 +79,7 @@ impl Shared {
         Some(encoded)
     }
 
-    fn address(&self, encoded: &HttpRequest) -> Result<String, ProviderError> {
+    fn address(&self, encoded: &HttpRequest) -> Result<Url, ProviderError> {
         client::address(&self.base.join(&encoded.path)).map_err(|reason| not_sent(&self.base, &reason))
     }
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 use trunkline_message_tree::Timestamp;
 
-use super::client::{Answer, Lost};
+use super::client::{Answer, Lost, Url};
 use super::tape::Tape;
 use super::timeouts::{Clock, Expired};
 use super::{Shared, Timeouts, not_sent, secrets_in};
@@ -33,7 +33,7 @@ pub(super) struct HttpReply {
     // What was asked for: a decoder reads the answer to it.
     asked: Request,
     request: Arc<HttpRequest>,
-    url: String,
+    url: Url,
     // Whether it fetches an answer by its id.
     fetches: bool,
     decoder: Box<dyn Decode>,
@@ -135,7 +135,7 @@ impl HttpReply {
     pub(super) fn new(
         shared: Arc<Shared>,
         asked: Request,
-        (request, url): (HttpRequest, String),
+        (request, url): (HttpRequest, Url),
         fetches: bool,
         retry: RetryPolicy,
         timeouts: Timeouts,
@@ -285,7 +285,7 @@ impl HttpReply {
 async fn open(
     shared: Arc<Shared>,
     request: Arc<HttpRequest>,
-    url: String,
+    url: Url,
     patience: Duration,
     tape: Tape,
     sent: Traits,
@@ -312,7 +312,7 @@ async fn open(
         }
     };
     let signature = match &shared.signer {
-        Some(signer) => signer.sign(&request, &url, now()).inspect_err(|error| {
+        Some(signer) => signer.sign(&request, url.as_str(), now()).inspect_err(|error| {
             tape.end(Ending::Unreached { cause: error.to_string() });
         })?,
         None => Vec::new(),

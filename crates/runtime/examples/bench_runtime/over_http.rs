@@ -46,8 +46,8 @@ pub(crate) async fn measure(
 ) -> Outcome<()> {
     let store = store(path).await?;
     if let Some(path) = path {
-        // What a turn that is to outlive a cut of the power cannot be without, three times.
-        println!("    one flush of 4 kB to the same disk: {}", flushes(path, turns)?);
+        // What a turn that is to outlive a cut of the power cannot be without, three times: a batch writes some five pages.
+        println!("    20 kB to the same disk, and a flush: {}", flushes(path, turns)?);
     }
     let server = Server::start()?;
     let bare = reqwest::Client::builder().no_proxy().build()?;
@@ -92,7 +92,7 @@ fn flushes(path: &Path, count: usize) -> Outcome<Times> {
     let mut times = Times::default();
     for _ in 0..count {
         let start = Instant::now();
-        file.write_all(&[0; 4_096])?;
+        file.write_all(&[0; 5 * 4_096])?;
         file.sync_data()?;
         times.0.push(start.elapsed());
     }
