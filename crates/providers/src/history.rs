@@ -171,6 +171,11 @@ impl Memo {
         self.messages.len()
     }
 
+    /// Returns how many bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.blocks.iter().map(|block| block.bytes.len()).sum()
+    }
+
     /// Encodes what is new in the messages from `from` on. On an error nothing is known any more.
     pub(crate) fn update(
         &mut self,

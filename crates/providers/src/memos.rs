@@ -6,8 +6,11 @@ use trunkline_message_tree::MessageList;
 
 use crate::Memo;
 
-// One holds a conversation's bytes. Four: an agent, and helpers that it asks at the same time.
-const MOST: usize = 4;
+// One holds a conversation's bytes. These are kept whatever they hold: an agent, and helpers that it asks at the same time.
+const LEAST: usize = 4;
+// And so many, as long as they hold no more bytes together than that: a service with many conversations.
+const MOST: usize = 64;
+const BYTES: usize = 32 * 1024 * 1024;
 
 /// The memos of the newest conversations, the last used one last.
 ///
@@ -37,7 +40,12 @@ impl Memos {
         }
         let mut memos = self.memos();
         memos.push(memo);
-        let over = memos.len().saturating_sub(MOST);
+        let mut bytes = 0;
+        let fits = memos.iter().rev().enumerate().take_while(|(place, memo)| {
+            bytes += memo.bytes();
+            *place < LEAST || (*place < MOST && bytes <= BYTES)
+        });
+        let over = memos.len() - fits.count();
         // Freed after the lock.
         let _gone: Vec<Memo> = memos.drain(..over).collect();
         drop(memos);

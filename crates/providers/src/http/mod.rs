@@ -38,7 +38,8 @@ pub use timeouts::Timeouts;
 ///
 /// Of one answer no more is taken than [`Bounds`] say.
 ///
-/// What was encoded is kept for the four conversations that were used last; see [`Memo`](crate::Memo).
+/// What was encoded is kept for the four conversations that were used last, and for up to 64 as long as that is no more than
+/// 32 MiB together; see [`Memo`](crate::Memo).
 pub struct HttpProvider {
     shared: Arc<Shared>,
     retry: RetryPolicy,

@@ -136,16 +136,16 @@ fn the_next_request_shares_the_bytes_of_the_one_before() {
     assert!(pieces[0] == pieces[1] && pieces[1] == pieces[2], "{pieces:?}");
 }
 
-#[test]
-fn four_conversations_are_known_and_the_one_that_waited_longest_goes() {
+/// Holds one conversation more than are known, whose words are so long, and checks that the one that waited longest goes.
+fn one_too_many(most: usize, words: usize) {
     let watched = Watched::default();
     let provider = watched.provider();
     let instructions: Arc<Message> = Message::system("be brief").into();
-    let mut talks: Vec<Vec<Arc<Message>>> = (0..5)
+    let mut talks: Vec<Vec<Arc<Message>>> = (0..=most)
         .map(|number| {
             vec![
                 instructions.clone(),
-                Message::user(format!("I am {number}")).into(),
+                Message::user(format!("I am {number}{}", "!".repeat(words))).into(),
                 Message::assistant("hello").into(),
                 Message::user("well?").into(),
             ]
@@ -158,11 +158,22 @@ fn four_conversations_are_known_and_the_one_that_waited_longest_goes() {
         watched.known.lock().expect("whole")[0]
     };
     // Instructions that all share are no conversation.
-    assert_eq!([0, 1, 2, 3].map(&mut turn), [0, 0, 0, 0]);
-    assert_eq!([3, 2, 1, 0].map(&mut turn), [4, 4, 4, 4]);
-    // The fifth takes the place of the one that was used first since.
-    assert_eq!([4, 0, 1, 2].map(&mut turn), [0, 6, 6, 6]);
-    assert_eq!(turn(3), 0);
+    assert!((0..most).all(|number| turn(number) == 0));
+    assert!((0..most).rev().all(|number| turn(number) == 4));
+    // The last takes the place of the one that was used first since.
+    assert_eq!(turn(most), 0);
+    assert!((0..most - 1).all(|number| turn(number) == 6));
+    assert_eq!(turn(most - 1), 0);
+}
+
+#[test]
+fn conversations_are_known_and_the_one_that_waited_longest_goes() {
+    one_too_many(64, 0);
+}
+
+#[test]
+fn of_long_conversations_four_are_known() {
+    one_too_many(4, 9 << 20);
 }
 
 #[test]
