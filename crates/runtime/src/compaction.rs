@@ -128,7 +128,8 @@ impl Session {
     /// changed; [`RuntimeError::Store`].
     pub async fn compact(&mut self, cancel: &Cancel) -> Result<Compacted, RuntimeError> {
         self.catch_up().await?;
-        self.take_old_cancels().await?;
+        let inbox = self.read_inbox().await?;
+        self.take_old_cancels(inbox).await?;
         let refused = |reason: String| RuntimeError::Refused { reason };
         if self.settings().setup.compaction.is_none() {
             return Err(refused("this agent does not compact; build it with `with_compaction`".to_owned()));
@@ -143,7 +144,7 @@ impl Session {
         };
         let made = self.make(plan, cancel).await;
         if let Ok(inbox) = self.look_at_inbox().await {
-            self.take_old_cancels_of(inbox).await?;
+            self.take_old_cancels(inbox).await?;
         }
         match made? {
             Made::Covered(compacted, _) => Ok(compacted),

@@ -48,7 +48,7 @@ impl Session {
         // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
         // this one came to must not be lost for it.
         if let (Ok(inbox), true) = (self.look_at_inbox().await, stop.is_ok()) {
-            let _ = self.take_old_cancels_of(inbox).await;
+            let _ = self.take_old_cancels(inbox).await;
         }
         #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         self.keep_snapshot().await;
@@ -67,14 +67,16 @@ impl Session {
             // sender saw a writer.
             let inbox = self.read_inbox().await?;
             nothing_waits = inbox.is_empty();
-            self.take_old_cancels_of(inbox).await?;
+            self.take_old_cancels(inbox).await?;
+        }
+        // What follows may look at a whole folder, or wait for another process.
+        #[cfg(feature = "decision-objects")]
+        {
+            let restores = self.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
+            nothing_waits &= self.open_span().is_none() && !restores;
         }
         #[cfg(feature = "decision-objects")]
         self.look_late().await?;
-        #[cfg(feature = "decision-objects")]
-        {
-            nothing_waits &= self.rollback_lease().is_none();
-        }
         #[cfg(feature = "decision-objects")]
         if self.await_rollback().await? {
             match self.do_rest_of_rollback().await {

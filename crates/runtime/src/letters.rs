@@ -389,14 +389,8 @@ impl Session {
         Ok(inbox)
     }
 
-    /// Consumes what asked to end a turn that is over.
-    pub(crate) async fn take_old_cancels(&mut self) -> Result<(), RuntimeError> {
-        let inbox = self.read_inbox().await?;
-        self.take_old_cancels_of(inbox).await
-    }
-
-    /// Consumes those that stand in what was read of the inbox.
-    pub(crate) async fn take_old_cancels_of(&mut self, inbox: Vec<Letter>) -> Result<(), RuntimeError> {
+    /// Consumes what asked to end a turn that is over, of what was read of the inbox.
+    pub(crate) async fn take_old_cancels(&mut self, inbox: Vec<Letter>) -> Result<(), RuntimeError> {
         for letter in inbox {
             if letter.kind == CANCEL && Some(letter.id) <= self.old {
                 self.take_cancel(&letter).await?;

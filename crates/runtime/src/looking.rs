@@ -68,7 +68,7 @@ impl Session {
         None
     }
 
-    fn open_span(&self) -> Option<&Span> {
+    pub(crate) fn open_span(&self) -> Option<&Span> {
         self.looks_spans()?.last().filter(|span| span.to.is_none())
     }
 

@@ -104,11 +104,12 @@ impl Session {
         self.catch_up().await?;
         // What ended an earlier drive ends no waiting here.
         self.cancel = Some(Cancel::new());
-        self.take_old_cancels().await?;
+        let inbox = self.read_inbox().await?;
+        self.take_old_cancels(inbox).await?;
         if !self.await_rollback().await? {
             // Whoever asked to cancel meant this waiting, and no drive after it.
             let inbox = self.look_at_inbox().await?;
-            self.take_old_cancels_of(inbox).await?;
+            self.take_old_cancels(inbox).await?;
             return Err(refused("another process may still be putting files back; try again in a minute"));
         }
         match self.do_rest_of_rollback().await {

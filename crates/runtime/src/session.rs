@@ -345,9 +345,12 @@ impl Session {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
             self.store.post(self.lease.session(), letters::PROMPT, &body, at).await?;
-        } else {
-            self.add_prompt(text, None).await?;
+            return self.drive(cancel, false).await;
         }
+        self.add_prompt(text, None).await?;
+        // Where the words open a run, its folder was looked at meanwhile.
+        #[cfg(feature = "decision-objects")]
+        let nothing_waits = nothing_waits && self.settings().workspace.is_none();
         self.drive(cancel, nothing_waits).await
     }
 

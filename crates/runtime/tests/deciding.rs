@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use expect_test::expect;
@@ -12,8 +13,8 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     ActorKind, Effect, Entry, ProposalId, QueueError, RuleId, RuleVerdict, State, Verdict,
 };
-use trunkline_runtime::session_store::{Record, SessionStore};
-use trunkline_runtime::{Approval, Decider, RuntimeError, Said, Session};
+use trunkline_runtime::session_store::{Record, SessionStore, SqliteStore};
+use trunkline_runtime::{Approval, Cancel, Decider, RuntimeError, Said, Session};
 
 use crate::rules::{IntoId, Posts, because, edit, on_command, on_path, rule, rules_of, run, with};
 use crate::story::{Story, World, replies, stop_line};
@@ -196,6 +197,34 @@ async fn an_answer_after_the_end_of_its_proposal_decides_nothing_and_the_drive_g
     assert_eq!(story.session.proposals().get(1.into_id()).unwrap().state, State::Expired);
     let fault = typed(story.session.decide(1.into_id(), Verdict::Approve, "").await);
     assert!(matches!(fault, QueueError::IllegalMove { .. } | QueueError::Expired { .. }), "{fault:?}");
+}
+
+/// A person who reads before they do nothing.
+#[derive(Default)]
+struct Reads(AtomicUsize);
+
+#[async_trait]
+impl Decider for Reads {
+    async fn decide(&self, _: &Entry<Value>) -> Option<Said> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        None
+    }
+}
+
+#[tokio::test]
+async fn words_that_have_to_wait_do_not_disturb_who_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    // A store that has to be waited for: who is asked has begun to read by then.
+    let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    let reads = Arc::new(Reads::default());
+    let agent = World::default().agent(replies(vec![run("c1", "make"), Turn::say("done")]));
+    let agent = agent.decider(reads.clone()).build().unwrap();
+    let mut session = agent.start(store, "t", None).await.unwrap();
+    for (words, asked) in [("do it", 1), ("and that", 2), ("and this", 3)] {
+        let stop = session.prompt(words, &Cancel::new()).await;
+        assert_eq!((stop_line(&stop).as_str(), reads.0.load(Ordering::SeqCst)), ("waiting for p1", asked));
+    }
 }
 
 #[tokio::test]
