@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
+use crate::shelf::Shelf;
 use crate::turn::Setup;
 use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices, prompt};
 
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) extra: Map<String, Value>,
     pub(crate) bound_reasoning: Option<bool>,
     pub(crate) url: Option<String>,
+    /// What its sessions keep while they are idle.
+    pub(crate) shelf: Arc<Shelf>,
     pub(crate) limits: Limits,
     pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
@@ -175,6 +178,7 @@ impl AgentBuilder {
             extra: Map::new(),
             bound_reasoning: None,
             url: None,
+            shelf: Arc::default(),
             limits: Limits::default(),
             retries: Retries::default(),
             observer: None,

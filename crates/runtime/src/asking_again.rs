@@ -99,7 +99,7 @@ impl Session {
         let came = came.map(|mut message| {
             // What is fetched later is paid once, and counted then.
             if cause != Cause::Nothing && answer.is_none() {
-                let (usage, guessed) = attempts::completed(message.usage, &self.sent, &message);
+                let (usage, guessed) = attempts::completed(message.usage, &self.kept.sent, &message);
                 (message.usage, estimated) = (Some(usage), guessed);
             }
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));

@@ -309,16 +309,16 @@ impl Session {
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
         let (binds, at) = (self.binds_reasoning(), self.settings().now());
         let setting = &self.agent.settings.setup.revert;
-        let rendering = Rendering::of(&mut self.rendering, setting, binds);
+        let rendering = Rendering::of(&mut self.kept.rendering, setting, binds);
         rendering.refresh(&self.state);
         let lost = rendering.live().cache_break(&self.state.tree, &self.state.revert, at);
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
             // Notes may go with what is lost anyway.
             let setting = &self.agent.settings.setup.revert;
-            Rendering::of(&mut self.rendering, setting, binds).refresh(&self.state);
+            Rendering::of(&mut self.kept.rendering, setting, binds).refresh(&self.state);
         }
-        let delayed = self.rendering.as_ref().and_then(|kept| kept.live().delayed(&self.state.revert));
+        let delayed = self.kept.rendering.as_ref().and_then(|kept| kept.live().delayed(&self.state.revert));
         if let Some((notes, messages)) = delayed {
             self.tell(&Event::DecayDelayed { notes, messages });
         }

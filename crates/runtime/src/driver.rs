@@ -40,7 +40,12 @@ impl Session {
         // What was closed between two drives is over, and ends none.
         self.take_closed();
         self.try_bindings_again();
+        if let Some(kept) = self.place.take().and_then(|place| place.take()) {
+            self.kept = kept;
+        }
         let stop = self.go_on(cancel, nothing_waits).await;
+        let kept = std::mem::take(&mut self.kept);
+        self.place = Some(self.settings().shelf.put(kept));
         if stop.is_ok() {
             // What fails here fails again in the next drive too.
             let _ = self.tend_summaries().await;
@@ -223,8 +228,9 @@ impl Session {
         let provider = self.settings().provider.clone();
         let binds = self.binds_reasoning();
         let settings = &self.agent.settings;
-        let rendering = Rendering::of(&mut self.rendering, &settings.setup.revert, binds);
-        let prompt = prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.sent);
+        let rendering = Rendering::of(&mut self.kept.rendering, &settings.setup.revert, binds);
+        let prompt =
+            prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.kept.sent);
         let (sent, asked) = (prompt.request.messages.clone(), prompt.asked);
         let background = provider.answers_in_background(&prompt.request);
         self.tell(&Event::Asking { turn, messages: sent.len(), repairs: prompt.repairs });
@@ -263,7 +269,7 @@ impl Session {
         if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
             // It is asked otherwise, which is not the same attempt once more.
             let fault = fault.clone();
-            self.sent = sent;
+            self.kept.sent = sent;
             self.commit(heard, None).await?;
             return Err(fault.into());
         }
@@ -275,7 +281,7 @@ impl Session {
             fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
         };
         if let Some(why) = why {
-            self.sent = sent;
+            self.kept.sent = sent;
             let known =
                 || self.state.tries.answer(provider.origin(), self.state.tree.head()).map(str::to_owned);
             let answer = id.or_else(known).filter(|_| background);
@@ -284,7 +290,7 @@ impl Session {
             told.iter().for_each(|event| self.tell(event));
             return again;
         }
-        self.sent = sent;
+        self.kept.sent = sent;
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();

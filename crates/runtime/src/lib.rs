@@ -69,6 +69,7 @@ mod reverts;
 #[cfg(feature = "decision-objects")]
 mod rolling_back;
 mod session;
+mod shelf;
 #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
 mod spine;
 #[cfg(feature = "resolve-queue")]

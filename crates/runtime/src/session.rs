@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use trunkline_message_tree::{Message, MessageList, MessageTree, Node, NodeId, Role, Timestamp};
+use trunkline_message_tree::{Message, MessageTree, Node, NodeId, Role, Timestamp};
 use trunkline_session_store::{
     Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
 };
 
 use crate::agent::{Agent, Observer, Settings};
 use crate::layers::{decision, resolve, revert};
-use crate::rendering::Rendering;
+use crate::shelf::{Kept, Place};
 use crate::state::State;
 use crate::{CallPlace, Cancel, Event, RuntimeError, ToolContext, attempts, journal, letters, wants};
 
@@ -27,10 +27,10 @@ pub struct Session {
     /// Told after the agent's own.
     observer: Option<Observer>,
     pub(crate) state: State,
-    /// What was sent last: what is sent again is known by its address, and not encoded again.
-    pub(crate) sent: MessageList,
-    /// What is kept from one request to the next.
-    pub(crate) rendering: Option<Box<Rendering>>,
+    /// What is kept from one request to the next, in a drive.
+    pub(crate) kept: Kept,
+    /// Where that is between two drives.
+    pub(crate) place: Option<Place>,
     /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
@@ -162,8 +162,8 @@ impl Session {
             observer: None,
             summaries: revert::Summaries::new(&state.revert),
             state,
-            sent: MessageList::new(),
-            rendering: None,
+            kept: Kept::default(),
+            place: None,
             on_trial: Vec::new(),
             cuts: 0,
             behind: false,
@@ -251,7 +251,7 @@ impl Session {
         (state.beside, state.reached_beside) = (self.state.beside, true);
         self.state = state;
         // What it has read up to here it has read from the smaller tree.
-        self.rendering = None;
+        (self.kept.rendering, self.place) = (None, None);
         Ok(())
     }
 

@@ -51,6 +51,8 @@ mod faults;
 #[cfg(feature = "default")]
 mod folders;
 #[cfg(feature = "default")]
+mod idle;
+#[cfg(feature = "default")]
 mod kills;
 #[cfg(feature = "default")]
 mod late;

@@ -30,6 +30,8 @@ const BAR: f64 = 1.2;
 const SHORT: usize = 10;
 const FRESH_AFTER: usize = 4;
 const MOVES: usize = 20;
+/// How many sessions of one agent take turns.
+const MANY: usize = 10;
 
 fn main() -> Outcome<ExitCode> {
     let lengths = match std::env::var("BENCH_LENGTHS") {
@@ -70,6 +72,13 @@ fn main() -> Outcome<ExitCode> {
                 lines.print(&name, base.ratio(&long), BAR);
             }
         }
+    }
+    let length = lengths.as_ref().and_then(|lengths| lengths.first()).copied().unwrap_or(5_000);
+    let name = format!("memory, words in {MANY} sessions: {length} against {SHORT}");
+    if wanted(&name) {
+        let (base, long) = runtime.block_on(in_turn((SHORT, length, turns)))?;
+        println!("    short {base}   long {long}");
+        lines.print(&name, base.ratio(&long), BAR);
     }
     for (store, on_disk) in [("memory", false), ("SQLite", true)] {
         let name = format!("{store}, over HTTP");
@@ -131,6 +140,26 @@ async fn measure(
             base.0.push(timed(session, prompt, steps_back).await?);
         }
         long.0.push(timed(&mut in_long, prompt, steps_back).await?);
+    }
+    Ok((base, long))
+}
+
+/// Many sessions of one agent, each of which has the next turn.
+async fn in_turn((short, length, turns): (usize, usize, usize)) -> Outcome<(Times, Times)> {
+    let (store, agent) = (store(None).await?, agent()?);
+    let (mut base, mut long) = (Times::default(), Times::default());
+    let mut sessions = Vec::new();
+    for _ in 0..MANY {
+        let mut pair = [open(&agent, &store, short).await?, open(&agent, &store, length).await?];
+        for session in &mut pair {
+            turn(session, "say it").await?;
+        }
+        sessions.push(pair);
+    }
+    for round in 0..turns {
+        let Some([in_short, in_long]) = sessions.get_mut(round % MANY) else { break };
+        base.0.push(turn(in_short, "say it").await?);
+        long.0.push(turn(in_long, "say it").await?);
     }
     Ok((base, long))
 }
