@@ -20,7 +20,7 @@ use super::SqliteStore;
 use super::answer::Ask;
 use super::rows::{RecordRow, get, read, stored};
 use crate::cut::join;
-use crate::{Digest, SessionId, Spine, StoreError};
+use crate::{Digest, FoundNote, SessionId, Spine, StoreError};
 
 /// How many records SQLite joins into one row.
 pub(super) const PER_ROW: u64 = 64;
@@ -395,6 +395,31 @@ impl SqliteStore {
             return Err(bad(missing, "it is missing".to_owned()));
         }
         Ok(MORE)
+    }
+
+    /// Reads the bodies of notes, of which these are the sessions; those of one session stand together and in order. Many are
+    /// read at once: each question crosses to the thread of the database and back.
+    pub(super) async fn read_bodies(
+        &self,
+        mut notes: &mut [FoundNote],
+        mut sessions: &[i64],
+    ) -> Result<(), StoreError> {
+        while let (Some(first), Some(key)) = (notes.first(), sessions.first().copied()) {
+            let session = first.session.clone();
+            let count = sessions.iter().take_while(|next| **next == key).count();
+            let (found, left) = std::mem::take(&mut notes).split_at_mut(count);
+            (notes, sessions) = (left, sessions.split_at(count).1);
+            let numbers: Vec<u64> = found.iter().map(|note| note.seq).collect();
+            let mut bodies = found.iter_mut().map(|note| &mut note.body);
+            self.visit_numbers(&session, key, &numbers, false, |_, _, _, body| {
+                if let Some(found) = bodies.next() {
+                    body.clone_into(found);
+                }
+                Ok(MORE)
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     /// Reads what was cut out of the records with these numbers.

@@ -395,18 +395,12 @@ impl SessionStore for SqliteStore {
         let bound = sqlx::query(sql).bind(session).bind(&query.layer).bind(&query.kind);
         let bound = bound.bind(&query.key).bind(&query.state);
         let rows = bound.all_rows(self.readers.pool()).await.map_err(|error| self.fault(error))?;
-        let mut list = Vec::with_capacity(rows.len());
+        let (mut list, mut sessions) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
         for row in &rows {
-            let mut found = found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?;
-            let key: i64 = get(row, "session").map_err(|reason| self.corrupt(reason))?;
-            let session = found.session.clone();
-            self.visit(&session, key, (found.seq.saturating_sub(1), found.seq), false, |_, _, _, body| {
-                body.clone_into(&mut found.body);
-                Ok(MORE)
-            })
-            .await?;
-            list.push(found);
+            list.push(found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?);
+            sessions.push(get::<i64>(row, "session").map_err(|reason| self.corrupt(reason))?);
         }
+        self.read_bodies(&mut list, &sessions).await?;
         Ok(list)
     }
 
