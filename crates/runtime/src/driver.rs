@@ -45,7 +45,7 @@ impl Session {
         }
         let stop = self.go_on(cancel, nothing_waits).await;
         let kept = std::mem::take(&mut self.kept);
-        self.place = Some(self.settings().shelf.put(kept));
+        self.place = self.settings().shelf.put(kept);
         if stop.is_ok() {
             // What fails here fails again in the next drive too.
             let _ = self.tend_summaries().await;

@@ -27,9 +27,9 @@ pub struct Session {
     /// Told after the agent's own.
     observer: Option<Observer>,
     pub(crate) state: State,
-    /// What is kept from one request to the next, in a drive.
+    /// What is kept from one request to the next, in a drive, and after one that was dropped.
     pub(crate) kept: Kept,
-    /// Where that is between two drives.
+    /// Where that is after a drive that has ended.
     pub(crate) place: Option<Place>,
     /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
@@ -348,7 +348,7 @@ impl Session {
             return self.drive(cancel, false).await;
         }
         self.add_prompt(text, None).await?;
-        // Where the words open a run, its folder was looked at meanwhile.
+        // Words may open a run, and then its folder was looked at meanwhile.
         #[cfg(feature = "decision-objects")]
         let nothing_waits = nothing_waits && self.settings().workspace.is_none();
         self.drive(cancel, nothing_waits).await

@@ -1,7 +1,7 @@
-//! What sessions keep of their requests from one drive to the next, as long as that is not too much for all of them together.
+//! What sessions keep of their requests from one drive to the next, within a limit for all sessions of an agent.
 //!
-//! It can be made again from the log, at the cost of looking at the whole conversation once. So a service with thousands of idle
-//! sessions has it of those that were driven last.
+//! It can be made again from the log, at the cost of looking at the whole conversation and encoding it once more. So a service with
+//! thousands of idle sessions keeps it only for those that were driven last.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,11 @@ use trunkline_message_tree::MessageList;
 
 use crate::rendering::Rendering;
 
-/// For how many messages of all sessions of an agent together something is kept. It takes some 100 bytes of each.
-const MOST: usize = 100_000;
-/// As how many messages a session counts that has fewer: a list takes room for itself.
-const LEAST: usize = 256;
+/// For how many messages of all sessions of an agent together something is kept. A message takes some 100 bytes; with reverts the
+/// words of tools and people are copied besides.
+const MOST: usize = 400_000;
+/// The least number of messages that a session is counted as.
+const LEAST: usize = 1_024;
 
 /// What a session keeps of its requests.
 #[derive(Default)]
@@ -49,9 +50,12 @@ pub(crate) struct Place {
 }
 
 impl Shelf {
-    /// Puts something here, and takes away what has been here for the longest time if it is too much. What was put here last
-    /// stays, however much it is.
-    pub(crate) fn put(self: &Arc<Self>, kept: Kept) -> Place {
+    /// Puts something here, if there is anything, and takes away what has been here for the longest time while it is too much.
+    /// What was put here last stays, however much it is.
+    pub(crate) fn put(self: &Arc<Self>, kept: Kept) -> Option<Place> {
+        if kept.rendering.is_none() && kept.sent.is_empty() {
+            return None;
+        }
         let mut gone = Vec::new();
         let mut places = self.open();
         let (number, weight) = (places.next, kept.weight());
@@ -66,7 +70,7 @@ impl Shelf {
         // Freed after the lock.
         drop(places);
         drop(gone);
-        Place { shelf: Arc::clone(self), number }
+        Some(Place { shelf: Arc::clone(self), number })
     }
 
     fn take(&self, number: u64) -> Option<Kept> {

@@ -136,7 +136,7 @@ fn the_next_request_shares_the_bytes_of_the_one_before() {
     assert!(pieces[0] == pieces[1] && pieces[1] == pieces[2], "{pieces:?}");
 }
 
-/// Holds one conversation more than are known, whose words are so long, and checks that the one that waited longest goes.
+/// Holds one conversation more than are known, each with words of this length, and checks that the one that waited longest goes.
 fn one_too_many(most: usize, words: usize) {
     let watched = Watched::default();
     let provider = watched.provider();

@@ -119,15 +119,13 @@ pub(crate) async fn idle(path: &Path, agent: &Agent, prompt: &str, lines: &mut L
     let trunk = memory()?.saturating_sub(before) as f64 / IDLE as f64;
     println!("    {session:.0} bytes of an idle session on SQLite, opened, and {trunk:.0} of a trunk alone");
     lines.print("idle session beside its trunk / 2,000 bytes", (session - trunk) / 2_000.0, 1.0);
-    drop(trunks);
-    // Those that were driven last keep more, for all of them together.
     let before = memory()?;
     for session in &mut sessions {
         turn(session, prompt).await?;
     }
     let more = memory()?.saturating_sub(before) as f64 / (IDLE + SHARED) as f64;
-    println!("    {more:.0} bytes more of each after one more turn");
-    drop(sessions);
+    println!("    {more:.0} bytes more on average after one more turn, with its messages");
+    drop((sessions, trunks));
     Ok(())
 }
 
