@@ -3,10 +3,8 @@
 //! A call is noted as started before it runs and as finished when it ends, not when its siblings end; the result nodes
 //! follow together, in call order. A kill in between costs nothing that a tool has returned.
 
-use std::fmt;
-
-use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_message_tree::{Timestamp, ToolResult};
 use trunkline_session_store::{InboxId, Note, Record};
@@ -89,62 +87,6 @@ pub(crate) fn unread(parts: &[(String, String)], at: Timestamp) -> Option<Record
     let part = |(text, cause): &(String, String)| UnreadPart { text: text.clone(), cause: cause.clone() };
     let parts: Vec<UnreadPart> = parts.iter().map(part).collect();
     (!parts.is_empty()).then(|| note(LAYER, ANSWER_UNREAD, at, &AnswerUnread { parts }))
-}
-
-/// Makes sure that the body of a note can be read back.
-pub(crate) fn check(note: &Note) -> Result<(), crate::RuntimeError> {
-    read::<Readable>(note).map(drop)
-}
-
-/// Any value that can be read, of which nothing is kept. [`IgnoredAny`](serde::de::IgnoredAny) would also pass over what cannot.
-struct Readable;
-
-impl<'de> Deserialize<'de> for Readable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Readable)
-    }
-}
-
-impl<'de> Visitor<'de> for Readable {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self, A::Error> {
-        while elements.next_element::<Readable>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
-        while entries.next_entry::<Readable, Readable>()?.is_some() {}
-        Ok(self)
-    }
 }
 
 /// Reads a note's body.

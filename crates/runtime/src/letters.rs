@@ -291,7 +291,7 @@ pub(crate) async fn arrived(
 }
 
 /// Looks into the inbox whenever something has happened in the session since its activity was what was seen, until it is as
-/// `wanted`. Never returns if that cannot be read: whoever writes finds it out.
+/// `wanted`. Never returns if that cannot be read: the next write finds it out.
 async fn watch(
     store: &dyn SessionStore,
     session: &SessionId,
@@ -311,7 +311,7 @@ async fn watch(
 /// What is found in a session in which something has happened.
 enum Found {
     Inbox(Vec<Letter>),
-    /// It was taken over. Whoever did may be through with it already.
+    /// It was taken over, maybe by a process that has ended since.
     Other(Option<Holder>),
 }
 
@@ -371,13 +371,11 @@ impl Session {
         Ok(inbox)
     }
 
-    /// Returns the activity of the session as long as nothing is left in it but what this process writes, if no letter waited
-    /// when its inbox was read last. Otherwise one of which everything differs, so that it is read again.
+    /// Returns what the activity of the session is as long as only this process does anything in it, if no letter waited when its
+    /// inbox was read last. Otherwise what it never is, so that to wait for a change is to read the inbox at once.
     fn seen_without_letters(&self) -> Activity {
-        let mut seen = self.seen.unwrap_or_default();
-        if self.seen.is_some() {
-            seen.records = self.state.seq;
-        }
+        let Some(mut seen) = self.seen else { return Activity::default() };
+        seen.records = self.state.seq;
         seen
     }
 

@@ -190,8 +190,8 @@ pub trait SessionStore: Send + Sync {
     /// Returns the activity of a session with the letters that no batch has consumed, for those who look again and again: where the
     /// counters say that none waits, a database need not look for one, as [`inbox`](SessionStore::inbox) does.
     ///
-    /// What comes in the meantime may be among the letters and not be counted, but never the other way round, so whoever waits
-    /// for a [change](SessionStore::changed) of this activity misses nothing.
+    /// What comes in the meantime may be among the letters and not be counted, but never the other way round: to wait for a
+    /// [change](SessionStore::changed) of this activity misses nothing.
     ///
     /// # Errors
     ///

@@ -207,12 +207,10 @@ fn statements(group: &[Append]) -> Vec<(String, SqliteArguments)> {
         .collect();
     let keyed = records.iter().filter_map(|(session, _, kept)| Keyed::of(*session, kept));
     let (once, again): (Vec<Keyed<'_>>, Vec<Keyed<'_>>) = keyed.partition(|keyed| keyed.key.once);
-    if let [(held, before, after, _)] = batches.as_slice()
-        && records.len() <= ALONE_RECORDS
-    {
+    if batches.len() == 1 && records.len() <= ALONE_RECORDS {
         let mut arguments = SqliteArguments::default();
         let mut sql = format!("BEGIN IMMEDIATE; {}; {}", move_sql(1), insert_sql(records.len(), true));
-        bind_move(&mut arguments, held, before, after);
+        bind_moves(&mut arguments, &batches);
         bind_records(&mut arguments, &records);
         for (keys, once) in [(&once, true), (&again, false)].into_iter().filter(|(keys, _)| !keys.is_empty())
         {
@@ -224,39 +222,29 @@ fn statements(group: &[Append]) -> Vec<(String, SqliteArguments)> {
         return vec![(sql, arguments)];
     }
     let mut statements = vec![("BEGIN IMMEDIATE".to_owned(), SqliteArguments::default())];
-    let mut rest = batches.as_slice();
-    while let Some((chunk, left)) = chunk(rest) {
-        let mut arguments = SqliteArguments::default();
-        for (held, before, after, _) in chunk {
-            bind_move(&mut arguments, held, before, after);
-        }
-        statements.push((move_sql(chunk.len()), arguments));
-        rest = left;
-    }
-    let mut rest = records.as_slice();
-    while let Some((chunk, left)) = chunk(rest) {
-        let mut arguments = SqliteArguments::default();
-        bind_records(&mut arguments, chunk);
-        statements.push((insert_sql(chunk.len(), true), arguments));
-        rest = left;
-    }
-    for (keys, once) in [(once, true), (again, false)] {
-        let mut rest = keys.as_slice();
-        while let Some((chunk, left)) = chunk(rest) {
-            let mut arguments = SqliteArguments::default();
-            bind_keys(&mut arguments, chunk);
-            statements.push((key_sql(chunk.len(), once), arguments));
-            rest = left;
-        }
-    }
+    statements.extend(in_chunks(&batches, move_sql, bind_moves));
+    statements.extend(in_chunks(&records, |records| insert_sql(records, true), bind_records));
+    statements.extend(in_chunks(&once, |keys| key_sql(keys, true), bind_keys));
+    statements.extend(in_chunks(&again, |keys| key_sql(keys, false), bind_keys));
     statements.push(("COMMIT".to_owned(), SqliteArguments::default()));
     statements
 }
 
-/// Splits off as many as one statement takes.
-fn chunk<T>(rest: &[T]) -> Option<(&[T], &[T])> {
-    let size = SIZES.into_iter().find(|size| *size <= rest.len())?;
-    rest.split_at_checked(size)
+/// Returns the statements for all rows, each for as many as one takes.
+fn in_chunks<T>(
+    mut rows: &[T],
+    sql: impl Fn(usize) -> String,
+    bind: impl Fn(&mut SqliteArguments, &[T]),
+) -> Vec<(String, SqliteArguments)> {
+    let mut statements = Vec::new();
+    while let Some(size) = SIZES.into_iter().find(|size| *size <= rows.len()) {
+        let (chunk, left) = rows.split_at(size);
+        let mut arguments = SqliteArguments::default();
+        bind(&mut arguments, chunk);
+        statements.push((sql(size), arguments));
+        rows = left;
+    }
+    statements
 }
 
 /// Returns the statements that move sessions on, each from where it must be.
@@ -266,16 +254,18 @@ fn move_sql(sessions: usize) -> String {
     vec![one; sessions].join(";")
 }
 
-fn bind_move(arguments: &mut SqliteArguments, held: &Held, before: &Tally, after: &Tally) {
-    bind(arguments, after.head.index() as i64);
-    bind(arguments, stored(after.seq));
-    bind(arguments, stored(after.nodes));
-    bind(arguments, stored(after.bytes));
-    bind(arguments, stored(after.updated_at.0));
-    bind(arguments, after.digest.as_bytes().to_vec());
-    bind(arguments, held.key);
-    bind(arguments, stored(held.token));
-    bind(arguments, before.digest.as_bytes().to_vec());
+fn bind_moves(arguments: &mut SqliteArguments, batches: &[(&Held, &Tally, &Tally, &[Kept])]) {
+    for (held, before, after, _) in batches {
+        bind(arguments, after.head.index() as i64);
+        bind(arguments, stored(after.seq));
+        bind(arguments, stored(after.nodes));
+        bind(arguments, stored(after.bytes));
+        bind(arguments, stored(after.updated_at.0));
+        bind(arguments, after.digest.as_bytes().to_vec());
+        bind(arguments, held.key);
+        bind(arguments, stored(held.token));
+        bind(arguments, before.digest.as_bytes().to_vec());
+    }
 }
 
 /// Returns the statements that insert bodies and then their records.
