@@ -30,6 +30,7 @@ mod letters;
 mod limits;
 mod links;
 mod listing;
+mod marks;
 mod model;
 mod moves;
 mod names;

@@ -7,6 +7,7 @@ use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 use crate::args::Show;
 use crate::fault::{Exit, Fault};
 use crate::links::Links;
+use crate::marks::Marks;
 use crate::names::target;
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
 use crate::place::Place;
@@ -42,13 +43,16 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     }
     reading.fill_with_calls(store.as_ref(), &ids).await?;
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
-    let links = Links::of(&reading);
+    let (links, marks) = (Links::of(&reading), Marks::of(&reading));
     let mut shown = String::new();
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
             shown.push_str(&shown_node((&reading, &links), id, node, limit));
         }
-        for note in reading.notes().iter().filter(|note| one.is_none() && note.anchor == id) {
+        if one.is_some() {
+            continue;
+        }
+        for (_, note) in marks.notes(id) {
             let style = if note.is_in_force(reading.tree()) { MAGENTA } else { DIM };
             let told = match redone(note, reading.tree()) {
                 true => format!("⤺ {REDONE}"),
@@ -61,7 +65,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
             };
             shown.push_str(&format!("{}\n\n", paint(style, &told)));
         }
-        for (_, decision) in reading.verdicts().iter().filter(|(after, _)| one.is_none() && *after == id) {
+        for decision in marks.verdicts(id) {
             shown.push_str(&format!("{}\n\n", verdict(decision)));
         }
     }

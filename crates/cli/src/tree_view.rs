@@ -12,6 +12,7 @@ use trunkline_runtime::revert::{Note, NoteKind};
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
 use crate::links::{Links, name_style};
+use crate::marks::Marks;
 use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::{span, verdict};
@@ -59,6 +60,7 @@ pub(crate) fn picture(reading: &Reading, width: usize, all: bool) -> String {
 struct Drawing<'a> {
     reading: &'a Reading,
     links: Links,
+    marks: Marks<'a>,
     children: HashMap<NodeId, Vec<NodeId>>,
     width: usize,
     id_width: usize,
@@ -138,9 +140,9 @@ impl<'a> Drawing<'a> {
             }
         }
         let id_width = reading.tree().newest().to_string().len();
-        let links = Links::of(reading);
+        let (links, marks) = (Links::of(reading), Marks::of(reading));
         let (placed, rows) = (BTreeSet::new(), Vec::new());
-        Drawing { reading, links, children, width, id_width, branches: 0, covers: 0, placed, rows }
+        Drawing { reading, links, marks, children, width, id_width, branches: 0, covers: 0, placed, rows }
     }
 
     fn draw(&mut self) {
@@ -288,8 +290,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws the notes that the moves away from a branch have left, at its end.
     fn left(&mut self, branch: NodeId, lanes: &Lanes, goes_on: bool) {
-        let notes = self.reading.notes().iter().enumerate();
-        for (index, note) in notes.filter(|(_, note)| note.abandoned.first() == Some(&branch)) {
+        for (index, note) in self.marks.notes_of(branch) {
             self.placed.insert(index);
             self.note(note, lanes, goes_on);
         }
@@ -297,24 +298,20 @@ impl<'a> Drawing<'a> {
 
     /// Draws what else stands after a node: notes without a branch here, and verdicts.
     fn marks(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
-        let notes = self.reading.notes().iter().enumerate();
-        for (index, note) in notes.filter(|(_, note)| note.anchor == id) {
+        for (index, note) in self.marks.notes(id) {
             if self.placed.insert(index) {
                 self.note(note, lanes, goes_on);
             }
         }
         // A revert is drawn by its note.
-        let tree = self.reading.tree();
-        let gone = tree.reflog().filter(|entry| {
-            entry.head_move.kind == MoveKind::Fork && entry.head_move.from == id && !tree.is_on_trunk(id)
-        });
-        if let Some(gone) = gone.last() {
+        let gone = self.marks.gone(id).filter(|_| !self.reading.tree().is_on_trunk(id));
+        if let Some(gone) = gone {
             let void = if gone.in_force { "" } else { ", taken back" };
             let told = format!("⤺ a person went to {}{void}", gone.head_move.to);
             let style = if gone.in_force { MAGENTA } else { DIM };
             self.rows.push(Row::firm(vec![(DIM, gutter(lanes)), (style, told)]));
         }
-        for (_, decision) in self.reading.verdicts().iter().filter(|(after, _)| *after == id) {
+        for decision in self.marks.verdicts(id) {
             let segments = vec![(DIM, gutter(lanes)), (PLAIN, verdict(decision))];
             self.rows.push(Row::firm(segments));
         }

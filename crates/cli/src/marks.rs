@@ -1,0 +1,57 @@
+//! What stands between the nodes of a session, looked up by node: to look through all of it at each node of a long session takes
+//! longer than everything else.
+
+use std::collections::HashMap;
+
+use trunkline_message_tree::{MoveKind, NodeId, ReflogEntry};
+use trunkline_runtime::decision_objects::Decision;
+use trunkline_runtime::revert::Note;
+
+use crate::reading::Reading;
+
+/// The notes, verdicts and moves of a session.
+#[derive(Default)]
+pub(crate) struct Marks<'a> {
+    anchored: HashMap<NodeId, Vec<(usize, &'a Note)>>,
+    left: HashMap<NodeId, Vec<(usize, &'a Note)>>,
+    gone: HashMap<NodeId, ReflogEntry<'a>>,
+    verdicts: HashMap<NodeId, Vec<&'a Decision>>,
+}
+
+impl<'a> Marks<'a> {
+    pub(crate) fn of(reading: &'a Reading) -> Self {
+        let mut marks = Marks::default();
+        for (place, note) in reading.notes().iter().enumerate() {
+            marks.anchored.entry(note.anchor).or_default().push((place, note));
+            if let Some(branch) = note.abandoned.first() {
+                marks.left.entry(*branch).or_default().push((place, note));
+            }
+        }
+        let forks = reading.tree().reflog().filter(|entry| entry.head_move.kind == MoveKind::Fork);
+        marks.gone = forks.map(|entry| (entry.head_move.from, entry)).collect();
+        for (after, decision) in reading.verdicts() {
+            marks.verdicts.entry(*after).or_default().push(decision);
+        }
+        marks
+    }
+
+    /// Returns the notes that stand after a node, each with its place among all notes.
+    pub(crate) fn notes(&self, anchor: NodeId) -> Vec<(usize, &'a Note)> {
+        self.anchored.get(&anchor).cloned().unwrap_or_default()
+    }
+
+    /// Returns the notes that moves away from the branch that begins with a node have left, likewise.
+    pub(crate) fn notes_of(&self, branch: NodeId) -> Vec<(usize, &'a Note)> {
+        self.left.get(&branch).cloned().unwrap_or_default()
+    }
+
+    /// Returns the latest move by which a person went elsewhere from a node.
+    pub(crate) fn gone(&self, from: NodeId) -> Option<&ReflogEntry<'a>> {
+        self.gone.get(&from)
+    }
+
+    /// Returns the verdicts that stand after a node.
+    pub(crate) fn verdicts(&self, after: NodeId) -> Vec<&'a Decision> {
+        self.verdicts.get(&after).cloned().unwrap_or_default()
+    }
+}
