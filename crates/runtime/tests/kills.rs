@@ -38,6 +38,12 @@ pub(crate) enum Death {
     Unheard,
 }
 
+/// Told of everything that is written, right before it is.
+pub(crate) trait Witness: Send + Sync {
+    fn batch(&self, batch: &Batch);
+    fn letter(&self, id: InboxId, kind: &str, body: &str);
+}
+
 /// A store that dies at its n-th append.
 pub(crate) struct Mortal {
     inner: Arc<dyn SessionStore>,
@@ -46,16 +52,29 @@ pub(crate) struct Mortal {
     silent: Notify,
     /// Whether a writer that was not heard of for a while is taken for dead.
     lapses: bool,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl Mortal {
     pub(crate) fn new(inner: Arc<dyn SessionStore>, left: usize, death: Death) -> Self {
-        Mortal { inner, left: AtomicUsize::new(left), death, silent: Notify::new(), lapses: false }
+        Mortal {
+            inner,
+            left: AtomicUsize::new(left),
+            death,
+            silent: Notify::new(),
+            lapses: false,
+            witness: None,
+        }
     }
 
     /// Returns one that never dies, and in which the time of every writer is over as soon as somebody else wants to write.
     pub(crate) fn lapsing(inner: Arc<dyn SessionStore>) -> Self {
         Mortal { lapses: true, ..Mortal::new(inner, usize::MAX, Death::Lost) }
+    }
+
+    /// Returns one that never dies, with somebody who is told what is written.
+    pub(crate) fn witnessed(inner: Arc<dyn SessionStore>, witness: Arc<dyn Witness>) -> Self {
+        Mortal { witness: Some(witness), ..Mortal::new(inner, usize::MAX, Death::Lost) }
     }
 
     /// Waits until it has fallen silent.
@@ -72,6 +91,9 @@ impl Mortal {
 #[async_trait]
 impl SessionStore for Mortal {
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
+        if let Some(witness) = &self.witness {
+            witness.batch(&batch);
+        }
         let left = self.left.load(Ordering::SeqCst);
         if left == 0 {
             match self.death {
@@ -144,7 +166,11 @@ impl SessionStore for Mortal {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        self.inner.post(id, kind, body, at).await
+        let letter = self.inner.post(id, kind, body, at).await?;
+        if let Some(witness) = &self.witness {
+            witness.letter(letter, kind, body);
+        }
+        Ok(letter)
     }
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         self.inner.inbox(session).await

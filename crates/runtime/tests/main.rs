@@ -76,6 +76,12 @@ mod notes_ledger;
 mod nothing_came;
 #[cfg(feature = "default")]
 mod observing;
+#[cfg(feature = "default")]
+mod old_folder;
+#[cfg(feature = "default")]
+mod old_logs;
+#[cfg(feature = "default")]
+mod old_scenes;
 mod opt_in;
 #[cfg(feature = "default")]
 mod prices;
