@@ -95,10 +95,6 @@ const WALLS: &[Wall] = &[
         absent: &[
             Absent { flags: BARE, packages: DATABASES },
             Absent { flags: BARE, packages: &["hyper", "reqwest", "rustls"] },
-            Absent {
-                flags: BARE,
-                packages: &["trunkline-revert", "trunkline-resolve-queue", "trunkline-decision-objects"],
-            },
         ],
     },
     Wall { name: "tools", may_import: May::Only(&["runtime", "git-binding"]), pure: false, absent: &[] },

@@ -268,7 +268,7 @@ impl<'a> Drive<'a> {
             }
             fault.hint(format!("the session is kept; go on with: {next}"))
         })?;
-        if !self.terms.json && matches!(stop, Stop::Answered | Stop::Decided(_)) {
+        if !self.terms.json && matches!(stop, Stop::Decided(_)) {
             self.answer(&session)?;
         }
         let idle = stop == Stop::Idle;
@@ -367,7 +367,7 @@ impl<'a> Drive<'a> {
         if !matches!(stop, Stop::Waiting(_)) {
             next.push(("see it", self.place.command(&format!("tree {name}"))));
         }
-        if matches!(stop, Stop::Answered | Stop::Decided(_) | Stop::Idle) {
+        if matches!(stop, Stop::Decided(_) | Stop::Idle) {
             next.push(("say more", format!("{resume} -p \"…\"")));
         }
         if let Stop::Decided(decision) = stop {
@@ -498,7 +498,6 @@ impl<'a> Drive<'a> {
             Ok(Stop::Decided(decision)) => {
                 ("decided", serde_json::from_str(&decision.print()).unwrap_or(Value::Null), Vec::new(), None)
             }
-            Ok(Stop::Answered) => ("answered", Value::Null, Vec::new(), None),
             Ok(Stop::Waiting(ids)) => ("waiting", Value::Null, ids.clone(), None),
             Ok(Stop::Cancelled) => ("cancelled", Value::Null, Vec::new(), None),
             Ok(Stop::Limit(_)) => ("limit", Value::Null, Vec::new(), None),

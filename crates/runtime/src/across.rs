@@ -9,7 +9,6 @@ use trunkline_session_store::NoteQuery;
 ///
 /// With [`NoteQuery::in_state`] it finds others: `approved`, `applying`, `applied`, `failed`, `unknown`, `discarded`,
 /// `superseded`, `stale`.
-#[cfg(feature = "resolve-queue")]
 pub fn pending_proposals() -> NoteQuery {
     use crate::layers::resolve::{EVENT, LAYER, PENDING};
     NoteQuery::of(LAYER, EVENT).in_state(PENDING)
@@ -18,7 +17,6 @@ pub fn pending_proposals() -> NoteQuery {
 /// Returns the query for runs that have no verdict yet; the key is the run's id.
 ///
 /// With [`NoteQuery::in_state`] it finds those that ended in a verdict, such as `commit` or `other: answered`.
-#[cfg(feature = "decision-objects")]
 pub fn open_runs() -> NoteQuery {
     use crate::layers::decision::{LAYER, OPEN, RUN};
     NoteQuery::of(LAYER, RUN).in_state(OPEN)
@@ -28,7 +26,6 @@ pub fn open_runs() -> NoteQuery {
 ///
 /// With [`NoteQuery::in_state`] it finds those that are `to_bind`, which is decided and not bound yet, or `bound`. Of a run
 /// that is `wanted` nothing more is known than that whoever began it wants its decision bound.
-#[cfg(feature = "decision-objects")]
 pub fn bindings() -> NoteQuery {
     use crate::layers::decision::{BOUND, LAYER};
     NoteQuery::of(LAYER, BOUND)
@@ -37,7 +34,6 @@ pub fn bindings() -> NoteQuery {
 /// Returns the query for the verdicts of a store; the key is the run's id, the body the decision.
 ///
 /// With [`NoteQuery::in_state`] it finds those of one kind, such as `commit` or `other: answered`.
-#[cfg(feature = "decision-objects")]
 pub fn verdicts() -> NoteQuery {
     use crate::layers::decision::{DECIDED, LAYER};
     NoteQuery::of(LAYER, DECIDED)

@@ -41,19 +41,12 @@ pub(crate) struct Settings {
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
     pub(crate) snapshot_after: u64,
-    #[cfg(feature = "resolve-queue")]
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
-    #[cfg(feature = "resolve-queue")]
     pub(crate) expire_after: Option<Duration>,
-    #[cfg(feature = "resolve-queue")]
     pub(crate) rules: Option<Vec<trunkline_resolve_queue::Rule>>,
-    #[cfg(feature = "decision-objects")]
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
-    #[cfg(feature = "decision-objects")]
     pub(crate) commits: bool,
-    #[cfg(feature = "decision-objects")]
     pub(crate) binds: bool,
-    #[cfg(feature = "decision-objects")]
     pub(crate) names_decisions: bool,
 }
 
@@ -96,11 +89,7 @@ impl Agent {
     /// Begins a session: makes it in the store and becomes its writer.
     ///
     /// `workspace` is a text that lists of sessions show, as a folder. Nobody looks at what it names: files are looked at with
-    #[cfg_attr(feature = "decision-objects", doc = "[`AgentBuilder::workspace`].")]
-    #[cfg_attr(
-        not(feature = "decision-objects"),
-        doc = "`AgentBuilder::workspace`, of the feature `decision-objects`."
-    )]
+    /// [`AgentBuilder::workspace`].
     ///
     /// # Errors
     ///
@@ -133,7 +122,7 @@ impl Agent {
     /// # Errors
     ///
     /// [`RuntimeError::Store`] if somebody else is the writer or the log cannot be read; [`RuntimeError::BadNote`],
-    /// [`RuntimeError::Tree`] and [`RuntimeError::LayerMissing`] if it cannot be taken up by this agent.
+    /// [`RuntimeError::Tree`] if its log does not fit together.
     pub async fn open(&self, store: Arc<dyn SessionStore>, id: &SessionId) -> Result<Session, RuntimeError> {
         Session::open(self.clone(), store, id, Claim::IfFree).await
     }
@@ -167,7 +156,6 @@ impl AgentBuilder {
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
                 resolve: resolve::Setting::default(),
-                #[cfg(feature = "resolve-queue")]
                 choices: choices::Setting::default(),
             },
             tools: Vec::new(),
@@ -184,19 +172,12 @@ impl AgentBuilder {
             observer: None,
             clock: Arc::new(now),
             snapshot_after: SNAPSHOT_AFTER,
-            #[cfg(feature = "resolve-queue")]
             decider: None,
-            #[cfg(feature = "resolve-queue")]
             expire_after: None,
-            #[cfg(feature = "resolve-queue")]
             rules: None,
-            #[cfg(feature = "decision-objects")]
             workspace: None,
-            #[cfg(feature = "decision-objects")]
             commits: false,
-            #[cfg(feature = "decision-objects")]
             binds: false,
-            #[cfg(feature = "decision-objects")]
             names_decisions: false,
         };
         AgentBuilder { settings, fault: None }
@@ -230,14 +211,12 @@ impl AgentBuilder {
     }
 
     /// Lets the model leave a branch with `revert_to_state`. Without this nothing of it exists in a request.
-    #[cfg(feature = "revert")]
     #[must_use]
     pub fn with_revert(self) -> Self {
         self.with_reverts(crate::Reverts::default())
     }
 
     /// Like [`with_revert`](Self::with_revert), with other rules.
-    #[cfg(feature = "revert")]
     #[must_use]
     pub fn with_reverts(mut self, reverts: crate::Reverts) -> Self {
         self.settings.setup.revert = Some(Box::new(reverts));
@@ -246,7 +225,6 @@ impl AgentBuilder {
 
     /// Lets a summary take the place of older messages when the prompt grows towards the window. Without this no request
     /// is compacted; summaries that stand in a log are shown all the same.
-    #[cfg(feature = "revert")]
     #[must_use]
     pub fn with_compaction(mut self, compaction: crate::Compaction) -> Self {
         self.settings.setup.compaction = Some(compaction);
@@ -254,7 +232,6 @@ impl AgentBuilder {
     }
 
     /// Says who decides on edits and commands; a person unless told.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn approval(mut self, approval: crate::Approval) -> Self {
         self.settings.setup.resolve.approval = approval;
@@ -267,7 +244,6 @@ impl AgentBuilder {
     ///
     /// A session adopts them when it is opened, and drops those that another agent gave and this one does not. An agent on
     /// which this is never called leaves them as they are; one with an empty list drops them.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn rules(mut self, rules: Vec<trunkline_resolve_queue::Rule>) -> Self {
         use trunkline_resolve_queue::{ActorKind, Scope};
@@ -291,7 +267,6 @@ impl AgentBuilder {
     }
 
     /// Says whom to ask when a person has to decide; without one the drive stops and everything pending stays.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn decider(mut self, decider: Arc<dyn crate::Decider>) -> Self {
         self.settings.decider = Some(decider);
@@ -300,7 +275,6 @@ impl AgentBuilder {
 
     /// Lets what is staged from now on expire after this time, unless its tool set a time of its own: what nobody has decided
     /// by then, or was not begun, is not applied any more. Without this nothing expires by itself.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn proposals_expire_after(mut self, time: Duration) -> Self {
         self.settings.expire_after = Some(time);
@@ -309,7 +283,6 @@ impl AgentBuilder {
 
     /// Says how the model is brought to decide on proposals that wait for it; reminded first unless told, with one turn of
     /// patience and three turns under pressure.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn choice_policy(mut self, policy: trunkline_resolve_queue::Policy) -> Self {
         self.settings.setup.choices.policy = policy;
@@ -319,7 +292,6 @@ impl AgentBuilder {
     /// Says what calls of `resolve` go to while no proposal waits for the model. There is one; a second takes its place.
     ///
     /// The model is offered the tool then, whoever decides on proposals.
-    #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn standing(
         mut self,
@@ -332,7 +304,6 @@ impl AgentBuilder {
 
     /// Says which files the runs work on: `trunkline_tools::workspace_for(folder)` is one for a folder. Without it nobody looks
     /// at files, and verdicts say so.
-    #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn workspace(mut self, workspace: Arc<dyn crate::Workspace>) -> Self {
         self.settings.workspace = Some(workspace);
@@ -341,7 +312,6 @@ impl AgentBuilder {
 
     /// Lets the end of a run commit what it changed, in the [`workspace`](Self::workspace). Off unless told: nothing is committed
     /// without an explicit act.
-    #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn commits(mut self, commits: bool) -> Self {
         self.settings.commits = commits;
@@ -353,7 +323,6 @@ impl AgentBuilder {
     /// nothing: [`commits`](Self::commits) does.
     ///
     /// What an earlier agent has begun is brought to its end all the same.
-    #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn binds(mut self, binds: bool) -> Self {
         self.settings.binds = binds;
@@ -361,7 +330,6 @@ impl AgentBuilder {
     }
 
     /// Lets the message of a commit that is bound name its decision in a last line. Off unless told.
-    #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn names_decisions(mut self, names: bool) -> Self {
         self.settings.names_decisions = names;
@@ -485,7 +453,6 @@ impl AgentBuilder {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        #[cfg(feature = "decision-objects")]
         if self.settings.workspace.is_none() {
             for (asked, on) in [("commits", self.settings.commits), ("binds", self.settings.binds)] {
                 if on {

@@ -10,7 +10,6 @@ use serde_json::Value;
 use trunkline_message_tree::{
     Author, Content, Entry, Message, MessageList, NodeId, Origin, Part, StopReason, Timestamp, Usage,
 };
-#[cfg(feature = "revert")]
 use trunkline_providers::ProviderError;
 use trunkline_session_store::Note;
 
@@ -59,7 +58,6 @@ pub struct Attempt {
 
 impl Attempt {
     /// Returns what there is to tell of an attempt that is not part of the conversation.
-    #[cfg(feature = "revert")]
     pub(crate) fn beside(head: NodeId, attempt: u32, origin: Origin, fault: &ProviderError) -> Self {
         Attempt {
             head,

@@ -8,7 +8,6 @@ use trunkline_message_tree::{Timestamp, ToolResult};
 use trunkline_session_store::Record;
 
 use crate::journal::{self, CallFinished, CallStarted};
-#[cfg(feature = "decision-objects")]
 use crate::turn;
 use crate::turn::Runnable;
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
@@ -21,10 +20,8 @@ struct Running {
     place: CallPlace,
     tool: String,
     began: Instant,
-    #[cfg(feature = "resolve-queue")]
     attempt: Option<trunkline_resolve_queue::Attempt>,
     /// What it stages while it runs.
-    #[cfg(feature = "resolve-queue")]
     pushed: crate::pending::Pushed,
 }
 
@@ -37,7 +34,6 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let mut records = Vec::new();
-        #[cfg(feature = "decision-objects")]
         if calls.iter().any(|call| turn::is_exclusive(&self.settings().setup, call)) {
             records.extend(self.look_before().await);
         }
@@ -45,7 +41,6 @@ impl Session {
         for call in calls {
             let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
             records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
-            #[cfg(feature = "resolve-queue")]
             let attempt = match call.approved {
                 Some(id) => {
                     let (record, attempt) = self.begin_gate(id, at)?;
@@ -54,8 +49,6 @@ impl Session {
                 }
                 None => None,
             };
-            #[cfg(not(feature = "resolve-queue"))]
-            let _ = call.approved;
             let place = call.place.clone();
             let tool = call.tool.clone();
             running.push((
@@ -63,9 +56,7 @@ impl Session {
                     place,
                     tool,
                     began: Instant::now(),
-                    #[cfg(feature = "resolve-queue")]
                     attempt,
-                    #[cfg(feature = "resolve-queue")]
                     pushed: crate::pending::Pushed::open(),
                 },
                 call,
@@ -80,21 +71,16 @@ impl Session {
             let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
             self.tell(&event);
             let Some(tool) = self.settings().setup.catalogue.tool(&one.tool).cloned() else { continue };
-            #[cfg_attr(not(feature = "resolve-queue"), expect(unused_mut, reason = "staged actions use it"))]
             let mut context = self.context(cancel.clone(), one.place.clone());
-            #[cfg(feature = "resolve-queue")]
             context.pushed.clone_from(&one.pushed);
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
             by_task.insert(task.id(), one);
         }
         let ended = self.collect(tasks, by_task, cancel).await?;
         // Of what did not stop by itself nobody knows when it ends.
-        #[cfg(feature = "decision-objects")]
         if ended {
             self.look_after().await?;
         }
-        #[cfg(not(feature = "decision-objects"))]
-        let _ = ended;
         Ok(())
     }
 
@@ -135,13 +121,10 @@ impl Session {
                     (fault.id(), ToolOutput::error(text), false)
                 }
             };
-            #[cfg(feature = "resolve-queue")]
             if let Some(one) = running.get(&task).filter(|_| !returned) {
                 // Nobody knows whether it meant what it had pushed.
                 one.pushed.close();
             }
-            #[cfg(not(feature = "resolve-queue"))]
-            let _ = returned;
             if let Some(one) = running.remove(&task) {
                 self.finish_call(one, output, true).await?;
             }
@@ -160,10 +143,8 @@ impl Session {
     /// Records what one call gave, and everything that came with it, in one batch.
     async fn finish_call(&mut self, one: Running, output: ToolOutput, ran: bool) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        #[cfg_attr(not(feature = "resolve-queue"), expect(unused_mut, reason = "proposals add to it"))]
         let mut content = output.content;
         let mut records: Vec<Record> = Vec::new();
-        #[cfg(feature = "resolve-queue")]
         {
             let pushed = one.pushed.close();
             let mut proposals = output.proposals;
@@ -175,7 +156,6 @@ impl Session {
                 records.push(self.finish_gate(attempt, ran, at)?);
             }
         }
-        #[cfg(feature = "decision-objects")]
         records.extend(crate::layers::decision::finding(&one.place, &one.tool, output.finding, at));
         let result = ToolResult { call_id: one.place.id.clone(), content, is_error: output.is_error };
         records.insert(0, finished(&one.place, &result, ran, at));

@@ -3,21 +3,15 @@
 //! A panic here would come again on every resume, because what is recorded asks for the same call. A run has a task of its
 //! own, which contains it; the others stay on this one, so that they end with the drive when that is dropped.
 
-#[cfg(feature = "resolve-queue")]
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-#[cfg(feature = "resolve-queue")]
 use std::pin::pin;
-#[cfg(feature = "resolve-queue")]
 use std::task::Poll;
 
-#[cfg(any(feature = "revert", feature = "resolve-queue"))]
 use serde_json::{Map, Value};
-#[cfg(feature = "resolve-queue")]
 use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
 
 use crate::{Access, Tool};
-#[cfg(feature = "resolve-queue")]
 use crate::{Gate, Kept, Proposal, ToolContext, ToolOutput};
 
 /// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
@@ -26,20 +20,17 @@ pub(crate) fn access(tool: &dyn Tool) -> Access {
 }
 
 /// Returns what a tool says that a call does; of one that panics when asked nobody knows.
-#[cfg(feature = "revert")]
 pub(crate) fn effects(tool: &dyn Tool, arguments: &Map<String, Value>) -> trunkline_revert::Effects {
     caught(|| tool.effects(arguments)).unwrap_or_default()
 }
 
 /// Returns what must be approved before a call may run, or what the model is told if the tool panics.
-#[cfg(feature = "resolve-queue")]
 pub(crate) fn gate(tool: &dyn Tool, arguments: &Map<String, Value>) -> Result<Option<Gate>, String> {
     caught(|| tool.gate(arguments))
         .ok_or_else(|| "not run: the tool crashed when it was asked what has to be approved".to_owned())
 }
 
 /// Looks how everything that a proposal is about is now; `None` if the tool panics, and so nobody has looked.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
     let all = proposal.fingerprints.iter().chain(&proposal.after);
     let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
@@ -49,13 +40,11 @@ pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<
 }
 
 /// Reads what an apply will write over; `None` if the tool panics, and so nobody has looked.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn keep(tool: &dyn Tool, entry: &Entry<Value>) -> Option<Vec<Kept>> {
     caught_in(async { tool.keep(entry).await }).await
 }
 
 /// Applies a proposal; of a tool that panics in the middle nobody knows what it had done.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn apply(
     tool: &dyn Tool,
     entry: &Entry<Value>,
@@ -68,7 +57,6 @@ pub(crate) async fn apply(
 }
 
 /// Puts back what an apply left half done; of a tool that panics in the middle nobody knows how far it came.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
     caught_in(async { tool.put_back(entry, kept).await }).await.unwrap_or_else(|| {
         let reason = "the tool crashed while it put the files back".to_owned();
@@ -77,19 +65,16 @@ pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept
 }
 
 /// Returns what takes back an applied proposal; nothing does if the tool panics.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn undo(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
     caught_in(async { tool.undo(entry, kept).await }).await.flatten()
 }
 
 /// Returns a tool's own words on a discard, if it has any.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<String> {
     caught_in(async { tool.discarded(entry).await }).await.flatten()
 }
 
 /// Hands a resolution to a standing handler; of one that panics in the middle nobody knows what it had done.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn standing(
     standing: &dyn crate::Standing,
     resolution: &trunkline_resolve_queue::resolve_tool::Resolution,
@@ -107,7 +92,6 @@ fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Waits for `call`; `None` if it panics at any point.
-#[cfg(feature = "resolve-queue")]
 async fn caught_in<T>(call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     poll_fn(|context| match caught(|| call.as_mut().poll(context)) {

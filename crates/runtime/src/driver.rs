@@ -55,7 +55,6 @@ impl Session {
         if let (Ok(inbox), true) = (self.look_at_inbox().await, stop.is_ok()) {
             let _ = self.take_old_cancels(inbox).await;
         }
-        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         self.keep_snapshot().await;
         stop
     }
@@ -75,14 +74,11 @@ impl Session {
             self.take_old_cancels(inbox).await?;
         }
         // What follows may look at a whole folder, or wait for another process.
-        #[cfg(feature = "decision-objects")]
         {
             let restores = self.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
             nothing_waits &= self.open_span().is_none() && !restores;
         }
-        #[cfg(feature = "decision-objects")]
         self.look_late().await?;
-        #[cfg(feature = "decision-objects")]
         if self.await_rollback().await? {
             match self.do_rest_of_rollback().await {
                 // It was given up, which is recorded and told: nothing stands in the way of what comes now.

@@ -21,7 +21,6 @@ pub enum AgentError {
         tool: String,
     },
     /// A rule cannot be kept outside of sessions.
-    #[cfg(feature = "resolve-queue")]
     #[error("rule {number} of this agent cannot be kept: {fault}")]
     Rule {
         /// Which, from 1.
@@ -30,7 +29,6 @@ pub enum AgentError {
         fault: String,
     },
     /// It is to commit or to bind, and was not told where.
-    #[cfg(feature = "decision-objects")]
     #[error(
         "`AgentBuilder::{asked}` needs a workspace: name the folder with `AgentBuilder::workspace`, as in \
          `.workspace(trunkline_tools::workspace_for(folder).into())`"
@@ -92,12 +90,6 @@ pub enum RuntimeError {
         /// What is wrong with it.
         fault: String,
     },
-    /// The session has unsettled work of a layer that this agent does not have.
-    #[error("this session has unsettled work of the layer {feature:?}; take it up with a build that has it")]
-    LayerMissing {
-        /// The feature's name.
-        feature: &'static str,
-    },
     /// A proposal was approved, and the tool that made it is not here. Said once: the proposal has failed by then, with the
     /// same words for the model, and waits for a decision again.
     #[error("{proposal} was staged by the tool {tool:?}, which this agent does not have")]
@@ -108,11 +100,9 @@ pub enum RuntimeError {
         tool: String,
     },
     /// A proposal cannot be decided or moved so. Says what was decided first, or what would be possible.
-    #[cfg(feature = "resolve-queue")]
     #[error(transparent)]
     Proposal(#[from] trunkline_resolve_queue::QueueError),
     /// A rule cannot be given or taken back so.
-    #[cfg(feature = "resolve-queue")]
     #[error(transparent)]
     Rule(#[from] trunkline_resolve_queue::RuleError),
     /// The order cannot be carried out.
@@ -122,22 +112,18 @@ pub enum RuntimeError {
         reason: String,
     },
     /// The files could not be read or committed.
-    #[cfg(feature = "decision-objects")]
     #[error("the workspace cannot be used")]
     Workspace(#[from] crate::WorkspaceFault),
     /// There is no run to close.
-    #[cfg(feature = "decision-objects")]
     #[error("no run is open here: the last one has its verdict, and the next prompt opens another")]
     NoOpenRun,
     /// A run cannot be closed while something in it may still be carried out.
-    #[cfg(feature = "decision-objects")]
     #[error("{} in this run: decide on what is proposed, or discard it, first", waiting(.proposals))]
     Unsettled {
         /// The proposals, as they are shown: `p1`.
         proposals: Vec<String>,
     },
     /// Files that a rollback would restore are not what the run has left. Nothing was changed.
-    #[cfg(feature = "decision-objects")]
     #[error("{decision} cannot be rolled back: {}", listed(.conflicts))]
     Conflicts {
         /// The decision.
@@ -146,7 +132,6 @@ pub enum RuntimeError {
         conflicts: Vec<String>,
     },
     /// Somebody else gave the run its verdict first. That one stands.
-    #[cfg(feature = "decision-objects")]
     #[error("run {run} was decided already, by record {seq}: {verdict}")]
     AlreadyDecided {
         /// The run.
@@ -157,7 +142,6 @@ pub enum RuntimeError {
         verdict: String,
     },
     /// A record of the verdict cannot be made.
-    #[cfg(feature = "decision-objects")]
     #[error("the verdict cannot be recorded: {fault}")]
     Verdict {
         /// What is wrong.
@@ -165,14 +149,12 @@ pub enum RuntimeError {
     },
 }
 
-#[cfg(feature = "decision-objects")]
 fn waiting(proposals: &[String]) -> String {
     let verb = if proposals.len() == 1 { "is" } else { "are" };
     format!("{} {verb} unsettled", listed(proposals))
 }
 
 /// Names some of them, on one line.
-#[cfg(feature = "decision-objects")]
 fn listed(names: &[String]) -> String {
     const NAMED: usize = 20;
     let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");

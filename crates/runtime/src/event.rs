@@ -78,11 +78,9 @@ pub enum Event {
         elapsed: Option<Duration>,
     },
     /// Something happened to a proposal.
-    #[cfg(feature = "resolve-queue")]
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
     /// An attempt to apply a proposal was under way when this session was taken over, and whoever began it may still write.
     /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
-    #[cfg(feature = "resolve-queue")]
     AwaitingApply {
         /// Which.
         attempt: trunkline_resolve_queue::Attempt,
@@ -91,7 +89,6 @@ pub enum Event {
     },
     /// Files were being put back by a rollback when this session was taken over, and whoever does it may still write.
     /// Nothing goes on before that is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
-    #[cfg(feature = "decision-objects")]
     AwaitingRollback {
         /// The decision that is taken back.
         of: trunkline_decision_objects::DecisionId,
@@ -99,10 +96,8 @@ pub enum Event {
         until: trunkline_message_tree::Timestamp,
     },
     /// A rule was given, used or taken back.
-    #[cfg(feature = "resolve-queue")]
     Rule(trunkline_resolve_queue::RuleEvent),
     /// The model decided, and it was carried out as well as it could be.
-    #[cfg(feature = "resolve-queue")]
     Resolved {
         /// The call with which it decided.
         call: CallPlace,
@@ -110,15 +105,12 @@ pub enum Event {
         details: trunkline_resolve_queue::ResolutionDetails,
     },
     /// Something happened to what a turn was held to.
-    #[cfg(feature = "resolve-queue")]
     Choice(trunkline_resolve_queue::Notice),
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.
-    #[cfg(feature = "revert")]
     Reverted(trunkline_revert::Record),
     /// The first reply after a revert read less from the provider's cache than an unchanged prefix should have given.
-    #[cfg(feature = "revert")]
     CacheMissed {
         /// The revert.
         head_move: trunkline_message_tree::MoveId,
@@ -126,10 +118,8 @@ pub enum Event {
         miss: trunkline_revert::CacheMiss,
     },
     /// What a branch came to was said after it was left, by the summarizer.
-    #[cfg(feature = "revert")]
     LateSummary(Box<trunkline_revert::Note>),
     /// The summarizer had nothing to say. Nothing else comes of that.
-    #[cfg(feature = "revert")]
     SummaryFailed {
         /// The revert.
         head_move: trunkline_message_tree::MoveId,
@@ -137,25 +127,19 @@ pub enum Event {
         reason: String,
     },
     /// A step back was proposed, or a proposal of one was answered.
-    #[cfg(feature = "revert")]
     StepBack(trunkline_revert::ProposalEvent),
     /// A summary is asked for that will stand for a span of the trunk.
-    #[cfg(feature = "revert")]
     Compacting(trunkline_revert::CompactPlan),
     /// A summary stands for a span of the trunk.
-    #[cfg(feature = "revert")]
     Compacted(crate::Compacted),
     /// A summary could not be made; nothing has changed, and it is tried again when the prompt has grown.
-    #[cfg(feature = "revert")]
     CompactionFailed {
         /// Why not.
         reason: String,
     },
     /// The next request does not continue the one before it: the provider's cache is lost from there on.
-    #[cfg(feature = "revert")]
     CacheBroken(trunkline_revert::Break),
     /// Notes that have had their time are shown all the same, because their going would lose the cache behind them.
-    #[cfg(feature = "revert")]
     DecayDelayed {
         /// How many notes.
         notes: usize,
@@ -163,40 +147,33 @@ pub enum Event {
         messages: usize,
     },
     /// A run was opened.
-    #[cfg(feature = "decision-objects")]
     RunOpened,
     /// A run has its verdict.
-    #[cfg(feature = "decision-objects")]
     Decided(Box<trunkline_decision_objects::Decision>),
     /// Files that somebody else has changed while the run went on: they are not in its patch set, and not in its commit.
-    #[cfg(feature = "decision-objects")]
     LeftAlone {
         /// Which, by path. May be very many, and are named as they are on the disk.
         files: Vec<String>,
     },
     /// Files of the commit that a run has just made of which something else is staged, as somebody has left it: the next commit
     /// of what is staged takes back there what the run has done.
-    #[cfg(feature = "decision-objects")]
     StillStaged {
         /// Which, by path. May be very many, and are named as they are on the disk.
         files: Vec<String>,
     },
     /// Files that changed in the open run while or after calls that were cut off, until somebody looked again: whoever wrote
     /// them, they count as the run's.
-    #[cfg(feature = "decision-objects")]
     TakenIn {
         /// Which, by path. May be very many, and are named as they are on the disk.
         files: Vec<String>,
     },
     /// The files could not be looked at around calls that may change some: until that works again, all that changes counts as
     /// the run's.
-    #[cfg(feature = "decision-objects")]
     LookFailed {
         /// Why not.
         why: String,
     },
     /// The decision of a run is bound to the repository.
-    #[cfg(feature = "decision-objects")]
     Bound {
         /// The run.
         run: String,
@@ -204,7 +181,6 @@ pub enum Event {
         reference: String,
     },
     /// A decision that was to be bound is not. It is recorded all the same, and bound at the next chance.
-    #[cfg(feature = "decision-objects")]
     NotBound {
         /// The run.
         run: String,

@@ -16,14 +16,10 @@ use crate::late::LateBody;
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
 
 pub use crate::moves::MoveAct;
-#[cfg(feature = "revert")]
 pub use crate::stalls::StepAnswer;
-#[cfg(feature = "revert")]
 use crate::stalls::StepBody;
-#[cfg(feature = "resolve-queue")]
 use crate::undoing::{TAKE_BACK, TakeBack};
 
-#[cfg(feature = "decision-objects")]
 use crate::closing::{CLOSE_RUN, CloseBody};
 
 /// How long to wait after an inbox could not be read.
@@ -34,15 +30,10 @@ pub(crate) const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
 const NAME: &str = "name";
 pub(crate) const LATE: &str = "late_result";
-#[cfg(feature = "revert")]
 const STEP_BACK: &str = "step_back";
-#[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
-#[cfg(feature = "resolve-queue")]
 const GIVE_RULE: &str = "give_rule";
-#[cfg(feature = "resolve-queue")]
 const REVOKE_RULE: &str = "revoke_rule";
-#[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
 pub(crate) const DISTRUST: &str = "distrust";
 
 /// What can be asked of a session that another process holds. Post it with [`post`].
@@ -60,7 +51,6 @@ pub enum Request {
     /// Close the open run. The drive that goes on ends with that, as by a cancel; a run that is closed as
     /// [`CloseAs::Retry`](crate::CloseAs::Retry) is followed by one that waits for the next
     /// [`resume`](Session::resume). See [`Session::close_run`].
-    #[cfg(feature = "decision-objects")]
     CloseRun {
         /// Which: if another one is open by then, nothing is done.
         run: trunkline_decision_objects::RunId,
@@ -68,7 +58,6 @@ pub enum Request {
         close: crate::CloseAs,
     },
     /// Decide on a proposal.
-    #[cfg(feature = "resolve-queue")]
     Verdict {
         /// Which.
         proposal: trunkline_resolve_queue::ProposalId,
@@ -80,19 +69,16 @@ pub enum Request {
         seen: Option<u32>,
     },
     /// Offer to take back what an applied proposal did; see [`Session::take_back`].
-    #[cfg(feature = "resolve-queue")]
     TakeBack {
         /// Which.
         proposal: trunkline_resolve_queue::ProposalId,
     },
     /// Give a rule, as a person: anybody else who is named as its giver is refused.
-    #[cfg(feature = "resolve-queue")]
     GiveRule {
         /// Which.
         rule: trunkline_resolve_queue::Rule,
     },
     /// Take a rule back, as a person.
-    #[cfg(feature = "resolve-queue")]
     RevokeRule {
         /// Which.
         rule: trunkline_resolve_queue::RuleId,
@@ -100,7 +86,6 @@ pub enum Request {
         reason: String,
     },
     /// Void everything that waits or was approved, and every rule: the session came from elsewhere, and so did they.
-    #[cfg(feature = "resolve-queue")]
     Distrust,
     /// Move the head.
     Move {
@@ -123,7 +108,6 @@ pub enum Request {
         result: ToolResult,
     },
     /// Answer a step back that is proposed.
-    #[cfg(feature = "revert")]
     StepBack {
         /// Which.
         proposal: trunkline_revert::ProposalId,
@@ -146,7 +130,6 @@ struct MoveBody {
     expected_head: NodeId,
 }
 
-#[cfg(feature = "resolve-queue")]
 #[derive(Serialize, Deserialize)]
 struct VerdictBody {
     proposal: trunkline_resolve_queue::ProposalId,
@@ -156,7 +139,6 @@ struct VerdictBody {
     seen: Option<u32>,
 }
 
-#[cfg(feature = "resolve-queue")]
 #[derive(Serialize, Deserialize)]
 struct RevokeBody {
     rule: trunkline_resolve_queue::RuleId,
@@ -178,25 +160,19 @@ pub async fn post(
     let (kind, body) = match request {
         Request::Prompt { text } => (PROMPT, json(serde_json::to_string(&PromptBody { text: text.clone() }))),
         Request::Cancel => (CANCEL, "{}".to_owned()),
-        #[cfg(feature = "decision-objects")]
         Request::CloseRun { run, close } => {
             let body = CloseBody { run: run.to_string(), close: close.clone() };
             (CLOSE_RUN, json(serde_json::to_string(&body)))
         }
-        #[cfg(feature = "resolve-queue")]
         Request::Verdict { proposal, said, seen } => {
             let body = VerdictBody { proposal: *proposal, said: said.clone(), seen: *seen };
             (VERDICT, json(serde_json::to_string(&body)))
         }
-        #[cfg(feature = "resolve-queue")]
         Request::TakeBack { proposal } => (TAKE_BACK, json(serde_json::to_string(&TakeBack::of(*proposal)))),
-        #[cfg(feature = "resolve-queue")]
         Request::GiveRule { rule } => (GIVE_RULE, json(serde_json::to_string(rule))),
-        #[cfg(feature = "resolve-queue")]
         Request::RevokeRule { rule, reason } => {
             (REVOKE_RULE, json(serde_json::to_string(&RevokeBody { rule: *rule, reason: reason.clone() })))
         }
-        #[cfg(feature = "resolve-queue")]
         Request::Distrust => (DISTRUST, "{}".to_owned()),
         Request::Move { act, expected_head } => {
             let body = MoveBody { act: act.clone(), expected_head: *expected_head };
@@ -207,7 +183,6 @@ pub async fn post(
             let body = LateBody { call: call.clone(), result: result.clone() };
             (LATE, json(serde_json::to_string(&body)))
         }
-        #[cfg(feature = "revert")]
         Request::StepBack { proposal, answer, expected_head } => {
             let (proposal, expected_head) = (*proposal, *expected_head);
             let body = StepBody { proposal, answer: answer.clone(), expected_head };
@@ -269,12 +244,9 @@ pub(crate) fn by(holder: Option<String>) -> String {
 /// Returns whether a letter ends the turn at hand, which belongs to that run. One that means another run is put aside
 /// between two steps, and disturbs nobody.
 fn ends_turn(letter: &Letter, run: Option<&str>) -> bool {
-    #[cfg(feature = "decision-objects")]
     if letter.kind == CLOSE_RUN {
         return body::<CloseBody>(letter).is_ok_and(|close| Some(close.run.as_str()) == run);
     }
-    #[cfg(not(feature = "decision-objects"))]
-    let _ = run;
     letter.kind == CANCEL
 }
 
@@ -340,10 +312,7 @@ impl Session {
     pub(crate) fn asked_to_end(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
         let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
         let seen = self.seen_without_letters();
-        #[cfg(feature = "decision-objects")]
         let run = self.open_run().map(|run| run.to_string());
-        #[cfg(not(feature = "decision-objects"))]
-        let run: Option<String> = None;
         async move {
             let ends = |inbox: &[Letter]| inbox.iter().any(|letter| ends_turn(letter, run.as_deref()));
             watch(store.as_ref(), &id, (token, seen), ends).await
@@ -351,7 +320,6 @@ impl Session {
     }
 
     /// Waits until somebody has taken the session over, and says who.
-    #[cfg(feature = "decision-objects")]
     pub(crate) fn taken_over(&self) -> impl Future<Output = String> + Send + use<> {
         let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
         let seen = self.seen_without_letters();
@@ -398,7 +366,6 @@ impl Session {
     }
 
     /// Voids what an import brought along, before anything else can act on it.
-    #[cfg(feature = "resolve-queue")]
     pub(crate) async fn distrust_import(&mut self) -> Result<(), RuntimeError> {
         for letter in self.store.inbox(self.lease.session()).await? {
             if letter.kind == DISTRUST {
@@ -428,16 +395,12 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         match self.take(letter, cancel).await {
             Err(RuntimeError::Refused { reason }) => self.refuse(letter, reason).await,
-            #[cfg(feature = "resolve-queue")]
             Err(fault @ (RuntimeError::Proposal(_) | RuntimeError::Rule(_))) => {
                 self.refuse(letter, fault.to_string()).await
             }
-            #[cfg(feature = "decision-objects")]
             Err(fault @ (RuntimeError::NoOpenRun | RuntimeError::Unsettled { .. })) => {
                 self.refuse(letter, fault.to_string()).await
             }
-            // It can never take effect here, and must not stand in the way of everything else.
-            Err(fault @ RuntimeError::LayerMissing { .. }) => self.refuse(letter, fault.to_string()).await,
             other => other,
         }
     }
@@ -448,7 +411,6 @@ impl Session {
                 cancel.cancel();
                 self.take_cancel(letter).await
             }
-            #[cfg(feature = "decision-objects")]
             CLOSE_RUN => self.take_close_letter(letter).await,
             PROMPT if !self.has_place_for_prompt() => Ok(()),
             PROMPT => {
@@ -470,23 +432,17 @@ impl Session {
             }
             NAME => self.name_for(body(letter)?, Some(letter.id)).await,
             LATE => self.take_late_letter(letter).await,
-            #[cfg(feature = "revert")]
             STEP_BACK => self.take_step_back(letter).await,
-            #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let VerdictBody { proposal, said, seen } = body(letter)?;
                 self.take_verdict(proposal, &said, seen, Some(letter.id)).await
             }
-            #[cfg(feature = "resolve-queue")]
             GIVE_RULE => self.give_rule_for(body(letter)?, Some(letter.id)).await.map(drop),
-            #[cfg(feature = "resolve-queue")]
             REVOKE_RULE => {
                 let RevokeBody { rule, reason } = body(letter)?;
                 self.revoke_rule_for(rule, &reason, Some(letter.id)).await
             }
-            #[cfg(feature = "resolve-queue")]
             TAKE_BACK => self.take_back_letter(letter).await,
-            #[cfg(feature = "resolve-queue")]
             DISTRUST => self.take_distrust(letter.id).await,
             other => Err(RuntimeError::Refused {
                 reason: format!("nothing is known of letters of kind {other:?}"),

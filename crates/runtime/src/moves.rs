@@ -77,7 +77,6 @@ impl Session {
     /// # Errors
     ///
     /// [`RuntimeError::Refused`] with branches that could be merged; [`RuntimeError::Store`].
-    #[cfg(feature = "revert")]
     pub async fn merge(&mut self, tips: &[NodeId]) -> Result<trunkline_revert::MergeRecord, RuntimeError> {
         self.catch_up().await?;
         self.merge_for(tips, None).await
@@ -114,7 +113,6 @@ impl Session {
 
     /// Returns every merge, oldest first, also those that were undone: see
     /// [`MessageTree::is_in_force`] of their move.
-    #[cfg(feature = "revert")]
     pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
         &self.state.revert.merges
     }
@@ -135,7 +133,6 @@ impl Session {
         Ok(to)
     }
 
-    #[cfg(feature = "revert")]
     pub(crate) async fn merge_for(
         &mut self,
         tips: &[NodeId],
@@ -173,14 +170,7 @@ impl Session {
         Ok(record)
     }
 
-    #[cfg(not(feature = "revert"))]
-    #[expect(clippy::unused_async, reason = "the layer that is there writes")]
-    pub(crate) async fn merge_for(&mut self, _: &[NodeId], _: Option<InboxId>) -> Result<(), RuntimeError> {
-        Err(RuntimeError::LayerMissing { feature: "revert" })
-    }
-
     /// Returns the end of the open run, if a person's move takes its prompt off the trunk.
-    #[cfg(feature = "decision-objects")]
     async fn abandoning(&self, left: &[NodeId], back: &[NodeId]) -> Result<Vec<Record>, RuntimeError> {
         match &self.state.decision.run {
             // Its files may be half put back, and somebody else may be at it.
@@ -193,15 +183,8 @@ impl Session {
         }
     }
 
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
-    async fn abandoning(&self, _: &[NodeId], _: &[NodeId]) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
-    }
-
     /// Returns whether these steps back, made one after the other at the end of a turn, take the prompt of the open run off
     /// the trunk and leave no copy of it.
-    #[cfg(feature = "decision-objects")]
     pub(crate) fn leave_the_prompt(&self, steps: &[&Leaving]) -> bool {
         let Some(run) = &self.state.decision.run else { return false };
         let mut known: Vec<NodeId> = run.prompts().collect();
@@ -216,12 +199,6 @@ impl Session {
             known.extend(copies);
         }
         stood && standing.is_empty()
-    }
-
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
-    pub(crate) fn leave_the_prompt(&self, _: &[&Leaving]) -> bool {
-        false
     }
 
     pub(crate) async fn name_for(
@@ -253,10 +230,6 @@ impl Session {
 }
 
 impl Session {
-    #[cfg_attr(
-        not(feature = "revert"),
-        expect(unused_variables, reason = "without the layer nothing is planned")
-    )]
     pub(crate) async fn revert_for(
         &mut self,
         to: NodeId,
@@ -276,7 +249,6 @@ impl Session {
         let records = self.moving(draft, notes, moving, &results, None, at).await?;
         self.commit(records, letter).await?;
         self.start_summaries();
-        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         self.keep_snapshot().await;
         Ok(())
     }
@@ -313,7 +285,6 @@ impl Session {
         let head_move = HeadMove { from: draft.head(), ..head_move };
         let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at).await?;
         self.commit(records, letter).await?;
-        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         self.keep_snapshot().await;
         Ok(())
     }

@@ -6,11 +6,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-#[cfg(feature = "resolve-queue")]
 use trunkline_resolve_queue::{CUSTOM_TOOL, Effect, Fingerprint, Preview};
 
 use crate::ToolContext;
-#[cfg(feature = "resolve-queue")]
 use crate::{Proposal, Session, Tool};
 
 /// What a custom tool wants done, given to [`ToolContext::push_pending_action`].
@@ -26,16 +24,12 @@ pub struct PendingAction {
     /// Whatever the tool wants to find again beside the resolution.
     pub details: Option<Value>,
     /// What the decider is shown.
-    #[cfg(feature = "resolve-queue")]
     pub preview: Preview,
     /// How everything it was computed from looked.
-    #[cfg(feature = "resolve-queue")]
     pub fingerprints: Vec<Fingerprint>,
     /// How everything it writes will look afterwards.
-    #[cfg(feature = "resolve-queue")]
     pub after: Vec<Fingerprint>,
     /// What it would take to undo it; that nothing can, unless told.
-    #[cfg(feature = "resolve-queue")]
     pub effect: Effect,
 }
 
@@ -57,13 +51,11 @@ pub enum PendingActionError {
 pub(crate) struct Pushed(Option<Arc<Mutex<Option<Vec<PendingAction>>>>>);
 
 impl Pushed {
-    #[cfg(feature = "resolve-queue")]
     pub(crate) fn open() -> Self {
         Pushed(Some(Arc::new(Mutex::new(Some(Vec::new())))))
     }
 
     /// Ends the collection and returns what came.
-    #[cfg(feature = "resolve-queue")]
     pub(crate) fn close(&self) -> Vec<Proposal> {
         let Some(store) = &self.0 else { return Vec::new() };
         let pushed = store.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -86,13 +78,9 @@ impl PendingAction {
             source_tool: None,
             payload,
             details: None,
-            #[cfg(feature = "resolve-queue")]
             preview: Preview::default(),
-            #[cfg(feature = "resolve-queue")]
             fingerprints: Vec::new(),
-            #[cfg(feature = "resolve-queue")]
             after: Vec::new(),
-            #[cfg(feature = "resolve-queue")]
             effect: Effect::Irreversible,
         }
     }
@@ -113,7 +101,6 @@ impl ToolContext {
     }
 }
 
-#[cfg(feature = "resolve-queue")]
 impl From<PendingAction> for Proposal {
     fn from(action: PendingAction) -> Self {
         let source_tool = action.source_tool.unwrap_or_else(|| CUSTOM_TOOL.to_owned());
@@ -127,7 +114,6 @@ impl From<PendingAction> for Proposal {
     }
 }
 
-#[cfg(feature = "resolve-queue")]
 impl Session {
     /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is
     /// applied by whoever applied what it takes back.

@@ -110,7 +110,6 @@ fn share(messages: &mut MessageList, rendered: &MessageList, sent: &MessageList)
 
 /// Puts a list into a request that is no part of the conversation, made legal as [`put`] does it. `window` is how many tokens the
 /// model can read at once, if somebody said so.
-#[cfg(feature = "revert")]
 pub(crate) fn fill(
     request: &mut Request,
     rendered: Vec<Message>,

@@ -18,7 +18,6 @@ impl<T> Default for Rare<T> {
 
 impl<T> Rare<T> {
     /// Returns the value if it was changed.
-    #[cfg(feature = "revert")]
     pub(crate) fn changed(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }

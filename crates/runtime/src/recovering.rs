@@ -321,7 +321,6 @@ impl Session {
 
     /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
     pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
-        #[cfg(feature = "decision-objects")]
         self.distrust_rollback().await?;
         let at = self.settings().now();
         let mut chain = Chain::new(self);
@@ -355,7 +354,6 @@ impl Session {
         let mut records = chain.records;
         records.push(resolve::distrusted(letter, at));
         // What is different from now on is what the run does here. Where nobody can look, its end says so.
-        #[cfg(feature = "decision-objects")]
         if self.state.decision.is_open()
             && let Ok(start) = self.base().await
         {

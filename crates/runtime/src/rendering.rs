@@ -129,7 +129,6 @@ impl Rendering {
             && legal.list.iter().map(|message| &**message).eq(&*sanitized.messages)
     }
 
-    #[cfg(feature = "revert")]
     pub(crate) fn live(&self) -> &revert::Live {
         &self.live
     }

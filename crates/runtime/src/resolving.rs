@@ -165,10 +165,7 @@ impl Session {
         let details = ResolutionDetails::of_standing(&asked, &handler);
         let at = self.settings().now();
         // It is the application's, and may write files.
-        #[cfg(feature = "decision-objects")]
         let look = self.look_before().await;
-        #[cfg(not(feature = "decision-objects"))]
-        let look = None;
         let records = std::iter::once(choices::resolving(place, details.clone(), at)).chain(look).collect();
         self.commit(records, None).await?;
         let context = self.context(cancel.clone(), place.clone());
@@ -190,12 +187,9 @@ impl Session {
         let mut output = text(String::new(), is_error);
         output.content = content;
         self.finish(records, place, output, Some(details)).await?;
-        #[cfg(feature = "decision-objects")]
         if ended {
             self.look_after().await?;
         }
-        #[cfg(not(feature = "decision-objects"))]
-        let _ = ended;
         Ok(())
     }
 

@@ -12,8 +12,6 @@ use crate::agent::new_id;
 use crate::binding::Settled;
 use crate::layers::decision::{self, Restoring};
 use crate::layers::resolve;
-#[cfg(not(feature = "resolve-queue"))]
-use crate::letters;
 use crate::session::entries;
 use crate::{
     Base, Cancel, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Touched, Workspace,
@@ -139,11 +137,6 @@ impl Session {
         let Some(of) = run.restoring.as_ref().map(|restoring| restoring.of) else { return Ok(None) };
         self.load_whole().await?;
         // What an import brought along was asked for elsewhere. Here is nobody who would take that letter in.
-        #[cfg(not(feature = "resolve-queue"))]
-        if self.store.inbox(self.lease.session()).await?.iter().any(|letter| letter.kind == letters::DISTRUST)
-        {
-            return Err(RuntimeError::LayerMissing { feature: "resolve-queue" });
-        }
         let taken_back = match self.settle_binding(false).await? {
             Settled::Decided(decision) => return Ok(Some(*decision)),
             Settled::TakenBack(why) => Some(why),
@@ -187,7 +180,6 @@ impl Session {
     }
 
     /// Gives up a rollback that was begun elsewhere: whoever asked for it meant other files.
-    #[cfg(feature = "resolve-queue")]
     pub(crate) async fn distrust_rollback(&mut self) -> Result<(), RuntimeError> {
         if self.state.decision.run.as_ref().is_none_or(|run| run.restoring.is_none()) {
             return Ok(());
@@ -347,7 +339,6 @@ impl Session {
     }
 
     /// Reads what the session has kept of files from before the run that a decision ended.
-    #[cfg(feature = "resolve-queue")]
     async fn kept_of(&self, of: DecisionId) -> Result<Vec<KeptFile>, RuntimeError> {
         let Some(decision) = self.state.decision.decisions.get(of) else { return Ok(Vec::new()) };
         let mut kept: Vec<KeptFile> = Vec::new();
@@ -363,12 +354,6 @@ impl Session {
             }
         }
         Ok(kept)
-    }
-
-    #[cfg(not(feature = "resolve-queue"))]
-    #[expect(clippy::unused_async, reason = "the layer that is there reads blobs")]
-    async fn kept_of(&self, _: DecisionId) -> Result<Vec<KeptFile>, RuntimeError> {
-        Ok(Vec::new())
     }
 }
 

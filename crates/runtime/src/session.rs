@@ -46,22 +46,16 @@ pub struct Session {
     /// The signal of the latest drive.
     pub(crate) cancel: Option<Cancel>,
     /// The verdict that a letter gave to the run of the present drive.
-    #[cfg(feature = "decision-objects")]
     pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
     /// How a rollback that was cut off has ended when the session was opened, until somebody asks.
-    #[cfg(feature = "decision-objects")]
     pub(crate) finished: Option<Box<trunkline_decision_objects::Decision>>,
     /// Whether git may hold the decision of the open run already.
-    #[cfg(feature = "decision-objects")]
     pub(crate) unsure: bool,
     /// Whether something could not be bound in the present drive: it is told once and tried again in the next.
-    #[cfg(feature = "decision-objects")]
     pub(crate) unbindable: bool,
     /// Why runs are not bound, as it was told.
-    #[cfg(feature = "decision-objects")]
     pub(crate) not_bound: std::collections::BTreeMap<String, String>,
     /// Since when this is the writer, and how it came to be.
-    #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
     pub(crate) tenure: crate::tenure::Tenure,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
@@ -71,13 +65,9 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The model has answered, and there is no verdict to give.
-    Answered,
     /// The run has its verdict.
-    #[cfg(feature = "decision-objects")]
     Decided(Box<trunkline_decision_objects::Decision>),
     /// Nothing goes on before somebody decides on these.
-    #[cfg(feature = "resolve-queue")]
     Waiting(Vec<trunkline_resolve_queue::ProposalId>),
     /// It was cancelled. What was streamed is kept, and the run stays open.
     Cancelled,
@@ -91,10 +81,7 @@ pub enum Stop {
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stop::Answered => f.write_str("answered"),
-            #[cfg(feature = "decision-objects")]
             Stop::Decided(decision) => write!(f, "decided {}", decision.verdict()),
-            #[cfg(feature = "resolve-queue")]
             Stop::Waiting(waiting) => {
                 let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
                 write!(f, "waiting for {}", names.join(", "))
@@ -142,18 +129,10 @@ impl Session {
         let old = letters::newest(&store.inbox(id).await?);
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
-        #[cfg(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects"))]
         let mut state =
             crate::opening::state_of(store.as_ref(), &lease, agent.settings.snapshot_after).await?;
-        #[cfg(not(all(feature = "revert", feature = "resolve-queue", feature = "decision-objects")))]
-        let mut state = State::replay(&store.load(id).await?)?;
         state.revert.watch(&agent.settings.setup.revert);
         state.decision.log_ends();
-        #[cfg(not(feature = "resolve-queue"))]
-        state.resolve.check_settled()?;
-        #[cfg(not(feature = "decision-objects"))]
-        state.decision.check_settled()?;
-        #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
         let tenure = crate::tenure::Tenure::new(claim, store.as_ref());
         let mut session = Session {
             agent,
@@ -170,28 +149,18 @@ impl Session {
             old,
             seen: None,
             cancel: None,
-            #[cfg(feature = "decision-objects")]
             closed: None,
-            #[cfg(feature = "decision-objects")]
             finished: None,
-            #[cfg(feature = "decision-objects")]
             unsure: false,
-            #[cfg(feature = "decision-objects")]
             unbindable: false,
-            #[cfg(feature = "decision-objects")]
             not_bound: std::collections::BTreeMap::new(),
-            #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
             tenure,
             taken_by: None,
         };
-        #[cfg(feature = "resolve-queue")]
         session.recover().await?;
-        #[cfg(feature = "resolve-queue")]
         session.distrust_import().await?;
-        #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
         session.take_up_bindings().await?;
-        #[cfg(feature = "decision-objects")]
         session.try_rest_of_rollback().await;
         Ok(session)
     }
@@ -289,20 +258,17 @@ impl Session {
 
     /// Returns the staged actions and what became of them; where the session [is not whole](Session::is_whole), without those
     /// that were settled on branches that were left.
-    #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
     }
 
     /// Returns the rules that were given in this session, also those that do not count any more.
-    #[cfg(feature = "resolve-queue")]
     pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
         &self.state.resolve.rules
     }
 
     /// Returns what the model decided with its tool, by the place of the call, oldest first; where the session
     /// [is not whole](Session::is_whole), on the trunk.
-    #[cfg(feature = "resolve-queue")]
     pub fn resolutions(
         &self,
     ) -> impl Iterator<Item = (&CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
@@ -310,20 +276,17 @@ impl Session {
     }
 
     /// Returns the notes that reverts have left, oldest first.
-    #[cfg(feature = "revert")]
     pub fn notes(&self) -> &[trunkline_revert::Note] {
         &self.state.revert.notes
     }
 
     /// Returns the verdicts of this session's runs; where the session [is not whole](Session::is_whole), only the latest and
     /// those that came since.
-    #[cfg(feature = "decision-objects")]
     pub fn decisions(&self) -> &trunkline_decision_objects::Decisions {
         &self.state.decision.decisions
     }
 
     /// Returns whether a run has begun that has no verdict yet.
-    #[cfg(feature = "decision-objects")]
     pub fn has_open_run(&self) -> bool {
         self.state.decision.is_open()
     }
@@ -349,7 +312,6 @@ impl Session {
         }
         self.add_prompt(text, None).await?;
         // Words may open a run, and then its folder was looked at meanwhile.
-        #[cfg(feature = "decision-objects")]
         let nothing_waits = nothing_waits && self.settings().workspace.is_none();
         self.drive(cancel, nothing_waits).await
     }
@@ -370,9 +332,7 @@ impl Session {
     /// [`RuntimeError::Store`] and whatever a letter's effect can fail with.
     pub async fn read_letters(&mut self) -> Result<(), RuntimeError> {
         self.catch_up_or_abandon().await?;
-        #[cfg(feature = "decision-objects")]
         self.look_late().await?;
-        #[cfg(feature = "decision-objects")]
         self.try_rest_of_rollback().await;
         self.take_letters(&Cancel::new()).await.map(drop)
     }
@@ -410,7 +370,6 @@ impl Session {
     /// Returns whether words of a person can be added at the head. Not before the calls there have their results, and no run
     /// that puts files back is about anything else.
     pub(crate) fn has_place_for_prompt(&self) -> bool {
-        #[cfg(feature = "decision-objects")]
         if self.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some()) {
             return false;
         }
@@ -473,7 +432,6 @@ impl Session {
     async fn not_written(&mut self, fault: StoreError) -> RuntimeError {
         match fault {
             StoreError::Fenced { holder, .. } => self.lost(letters::by(holder)),
-            #[cfg(feature = "decision-objects")]
             StoreError::KeyTaken { key: run, seq, kind, .. } if kind == decision::DECIDED => {
                 let query = decision::verdict_of(self.id(), &run);
                 match self.store.notes(&query).await {
@@ -555,7 +513,6 @@ impl Session {
         self.commit(records, letter).await
     }
 
-    #[cfg(feature = "decision-objects")]
     pub(crate) async fn opening(
         &self,
         goal: &str,
@@ -568,17 +525,6 @@ impl Session {
         let base = self.base().await?;
         let last = self.state.decision.last();
         decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
-    }
-
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
-    pub(crate) async fn opening(
-        &self,
-        _: &str,
-        _: NodeId,
-        _: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
     }
 }
 

@@ -7,9 +7,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trunkline_message_tree::{NodeId, Part, ToolSpec};
-#[cfg(feature = "resolve-queue")]
 use trunkline_resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
-#[cfg(feature = "revert")]
 use trunkline_revert::Effects;
 use trunkline_session_store::SessionId;
 
@@ -19,7 +17,6 @@ use crate::pending::Pushed;
 /// A staged action: what a tool wants done, as data.
 ///
 /// Its `source_tool` is the name of the tool that will be asked to apply it.
-#[cfg(feature = "resolve-queue")]
 pub type Proposal = trunkline_resolve_queue::Proposal<Value>;
 
 /// Something that a model may call.
@@ -41,7 +38,6 @@ pub trait Tool: Send + Sync {
     /// Returns what must be approved before a call may run; `None` if it may run at once.
     ///
     /// The arguments have been checked against the schema.
-    #[cfg(feature = "resolve-queue")]
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let _ = arguments;
         None
@@ -52,7 +48,6 @@ pub trait Tool: Send + Sync {
     /// A note on a branch that was left says it, so that the model neither repeats nor contradicts what was done there.
     /// Asked afterwards and of old calls too: the arguments may be anything. A tool that proposes names what its
     /// proposals would write; those count once they are applied.
-    #[cfg(feature = "revert")]
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         let _ = arguments;
         Effects::default()
@@ -64,7 +59,6 @@ pub trait Tool: Send + Sync {
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput;
 
     /// Looks how the named subjects are now. Called right before [`Tool::apply`] and after a crash.
-    #[cfg(feature = "resolve-queue")]
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let _ = subjects;
         Vec::new()
@@ -74,7 +68,6 @@ pub trait Tool: Send + Sync {
     /// a crash cuts the apply off in the middle. Called right before [`Tool::apply`]; nothing is kept unless told.
     ///
     /// What is returned is stored before the first byte is written. Each [`Entry::part`] once, or nothing at all.
-    #[cfg(feature = "resolve-queue")]
     async fn keep(&self, entry: &Entry<Value>) -> Vec<Kept> {
         let _ = entry;
         Vec::new()
@@ -89,7 +82,6 @@ pub trait Tool: Send + Sync {
     /// written, nothing is written; after that, all is.
     ///
     /// Returns how it ended and what the model is told.
-    #[cfg(feature = "resolve-queue")]
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         let (_, _) = (entry, context);
         let reason = "this tool has nothing to apply".to_owned();
@@ -103,7 +95,6 @@ pub trait Tool: Send + Sync {
     /// else has written to some of it since, also if nothing is as after: then to clear away what lies ready. What is
     /// neither as before nor as after is somebody else's and stays, and the rest is put back all the same.
     /// [`Outcome::Applied`] says that everything is back.
-    #[cfg(feature = "resolve-queue")]
     async fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
         let (_, _) = (entry, kept);
         Outcome::Failed { reason: "this tool cannot put anything back".to_owned() }
@@ -111,7 +102,6 @@ pub trait Tool: Send + Sync {
 
     /// Returns the payload and the preview of the proposal that takes back what an applied one did, from what
     /// [`Tool::keep`] had read before it. `None` if there is none.
-    #[cfg(feature = "resolve-queue")]
     async fn undo(&self, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
         let (_, _) = (entry, kept);
         None
@@ -121,7 +111,6 @@ pub trait Tool: Send + Sync {
     /// crash perhaps a second time, because the words are recorded together with the decision. Nobody looks at the files
     /// around it: what it writes does not count as the run's. Returns what the model is told; `None` for
     /// `Discarded: <label>. Reason: <reason>`.
-    #[cfg(feature = "resolve-queue")]
     async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
         let _ = entry;
         None
@@ -129,7 +118,6 @@ pub trait Tool: Send + Sync {
 }
 
 /// What was at a place before something was written there.
-#[cfg(feature = "resolve-queue")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// How it looked, as [`Tool::observe`] would say it.
@@ -151,7 +139,6 @@ pub enum Access {
 }
 
 /// What has to be decided before a call may run.
-#[cfg(feature = "resolve-queue")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gate {
@@ -165,7 +152,6 @@ pub struct Gate {
     pub command: Option<String>,
 }
 
-#[cfg(feature = "resolve-queue")]
 impl Gate {
     /// A gate for something that nothing undoes, and that rules know only by its tool.
     pub fn new(label: impl Into<String>, preview: impl Into<String>) -> Self {
@@ -220,10 +206,8 @@ pub struct ToolOutput {
     /// Whether the tool reports a failure.
     pub is_error: bool,
     /// What the tool wants done.
-    #[cfg(feature = "resolve-queue")]
     pub proposals: Vec<Proposal>,
     /// What the call proves, for the verdict of the run.
-    #[cfg(feature = "decision-objects")]
     pub finding: Option<Finding>,
 }
 
@@ -240,7 +224,6 @@ impl ToolOutput {
 }
 
 /// What a command proved: evidence for the verdict of a run.
-#[cfg(feature = "decision-objects")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// `test`, `lint`, `build`, or another lower-case word.

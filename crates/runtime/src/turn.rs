@@ -35,7 +35,6 @@ pub(crate) struct Setup {
     pub(crate) revert: revert::Setting,
     pub(crate) compaction: revert::CompactSetting,
     pub(crate) resolve: resolve::Setting,
-    #[cfg(feature = "resolve-queue")]
     pub(crate) choices: choices::Setting,
 }
 
@@ -54,7 +53,6 @@ pub(crate) enum Step {
     /// Every call of the turn has its result: write them, and carry out what the turn asked for.
     Settle,
     /// A proposal has to be moved on.
-    #[cfg_attr(not(feature = "resolve-queue"), expect(dead_code, reason = "there are no proposals"))]
     Work(resolve::Work),
     /// The model is told something by the harness.
     Nudge(String),

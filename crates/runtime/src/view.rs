@@ -13,28 +13,17 @@ use crate::{RuntimeError, outlining};
 pub struct View {
     session: SessionId,
     state: State,
-    #[cfg(feature = "decision-objects")]
     verdicts: Vec<(NodeId, trunkline_decision_objects::Decision)>,
     /// The number of each node's record, where some are bare.
     places: Vec<u64>,
 }
 
 impl View {
-    #[cfg_attr(
-        not(feature = "decision-objects"),
-        expect(unused_mut, reason = "there are no verdicts to take")
-    )]
     fn new(mut state: State, session: SessionId, places: Vec<u64>) -> Self {
-        View {
-            session,
-            #[cfg(feature = "decision-objects")]
-            verdicts: state.decision.take_verdicts(),
-            state,
-            places,
-        }
+        View { session, verdicts: state.decision.take_verdicts(), state, places }
     }
 
-    /// Folds a log. Notes of layers that this build does not have are passed over.
+    /// Folds a log. Notes of layers that are not known are passed over.
     ///
     /// # Errors
     ///
@@ -87,56 +76,47 @@ impl View {
     }
 
     /// Returns every merge, oldest first, also those that were undone.
-    #[cfg(feature = "revert")]
     pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
         &self.state.revert.merges
     }
 
     /// Returns the notes that reverts have left, oldest first.
-    #[cfg(feature = "revert")]
     pub fn notes(&self) -> &[trunkline_revert::Note] {
         &self.state.revert.notes
     }
 
     /// Returns the requests to revert, applied and refused, oldest first.
-    #[cfg(feature = "revert")]
     pub fn reverts(&self) -> &[trunkline_revert::Record] {
         &self.state.revert.drained
     }
 
     /// Returns the steps back that are proposed and that nobody has answered, oldest first.
-    #[cfg(feature = "revert")]
     pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
         self.state.revert.steps.open.open()
     }
 
     /// Returns everything that was recorded of proposals of steps back, oldest first.
-    #[cfg(feature = "revert")]
     pub fn step_backs(&self) -> &[trunkline_revert::ProposalEvent] {
         &self.state.revert.steps.told
     }
 
     /// Returns when and where the provider's cache was lost, and why, oldest first.
-    #[cfg(feature = "revert")]
     pub fn cache_breaks(&self) -> &[trunkline_revert::Break] {
         &self.state.revert.breaks
     }
 
     /// Returns the staged actions and what became of them.
-    #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
     }
 
     /// Returns the rules that were given in this session, also those that do not count any more.
-    #[cfg(feature = "resolve-queue")]
     pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
         &self.state.resolve.rules
     }
 
     /// Returns what the model decided with its tool, by the place of the call, oldest first; nothing where the session was
     /// read without what was said ([`View::outline`]).
-    #[cfg(feature = "resolve-queue")]
     pub fn resolutions(
         &self,
     ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
@@ -144,31 +124,26 @@ impl View {
     }
 
     /// Returns whether a proposal is a call that waits to be run, and not an edit.
-    #[cfg(feature = "resolve-queue")]
     pub fn is_call(&self, id: trunkline_resolve_queue::ProposalId) -> bool {
         self.state.resolve.gated_call(id).is_some()
     }
 
     /// Returns the verdicts, oldest first, each with the node that was the newest when it came.
-    #[cfg(feature = "decision-objects")]
     pub fn verdicts(&self) -> &[(NodeId, trunkline_decision_objects::Decision)] {
         &self.verdicts
     }
 
     /// Returns whether a run has begun that has no verdict yet.
-    #[cfg(feature = "decision-objects")]
     pub fn has_open_run(&self) -> bool {
         self.state.decision.is_open()
     }
 
     /// Returns the run that has no verdict yet, if there is one.
-    #[cfg(feature = "decision-objects")]
     pub fn open_run(&self) -> Option<trunkline_decision_objects::RunId> {
         self.state.decision.run.as_ref().map(|run| run.record.id())
     }
 
     /// Returns the decision that the open run takes back, if that is what it is for: it was cut off.
-    #[cfg(feature = "decision-objects")]
     pub fn open_rollback(&self) -> Option<trunkline_decision_objects::DecisionId> {
         self.state.decision.run.as_ref()?.restoring.as_ref().map(|restoring| restoring.of)
     }

@@ -13,7 +13,7 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     ActorKind, Effect, Entry, ProposalId, QueueError, RuleId, RuleVerdict, State, Verdict,
 };
-use trunkline_runtime::session_store::{Record, SessionStore, SqliteStore};
+use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, Decider, RuntimeError, Said, Session};
 
 use crate::rules::{IntoId, Posts, because, edit, on_command, on_path, rule, rules_of, run, with};
@@ -214,6 +214,7 @@ impl Decider for Reads {
 
 #[tokio::test]
 async fn words_that_have_to_wait_do_not_disturb_who_is_asked() {
+    use trunkline_runtime::session_store::SqliteStore;
     let folder = tempfile::tempdir().unwrap();
     // A store that has to be waited for: who is asked has begun to read by then.
     let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());

@@ -329,7 +329,6 @@ async fn a_run_survives_kill_after_kill() {
     }
 }
 
-#[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn a_run_on_disk_survives_a_kill_at_every_write() {
     use trunkline_runtime::session_store::SqliteStore;

@@ -1,7 +1,6 @@
-//! Whoever does not ask for reverts gets the requests of a build that has none.
+//! An agent that was not told of reverts sends the requests of a runtime without them.
 //!
-//! Compiled without any layer too, where it is all that runs: `cargo test -p trunkline-runtime --no-default-features`.
-//! Both builds are held against the same bytes.
+//! The bytes were written by a build that had none of the layers.
 
 use std::sync::{Arc, Mutex};
 
@@ -74,7 +73,6 @@ async fn bodies(chat: bool, with: impl Fn(AgentBuilder) -> AgentBuilder) -> Stri
 async fn check(chat: bool, expected: Expect) {
     let sent = bodies(chat, |agent| agent).await;
     expected.assert_eq(&sent);
-    #[cfg(feature = "revert")]
     {
         let asked_for = bodies(chat, AgentBuilder::with_revert).await;
         // The same script tells the two apart, or the comparison above would say nothing.
@@ -103,7 +101,6 @@ async fn requests_on_chat_are_those_of_a_build_without_reverts() {
 }
 
 /// A session that reverts were made in, taken up by an agent that was not given them: the trunk as it is, and no mark.
-#[cfg(feature = "revert")]
 #[tokio::test]
 async fn an_agent_without_reverts_reads_a_session_that_has_some_as_its_bare_trunk() {
     let asked = json!({ "category": "failure", "step": "n1", "summary": "not so" });

@@ -294,7 +294,6 @@ async fn s30_a_call_that_had_begun_and_one_that_had_not_are_told_apart() {
     assert_eq!(world.effects(), ["ran one"]);
 }
 
-#[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn s33_a_write_that_fails_ends_the_drive_aloud_and_the_next_drive_writes_again() {
     use crate::story::stop_line;

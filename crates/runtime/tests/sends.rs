@@ -23,7 +23,6 @@ fn every_future_of_a_session_is_send(agent: &Agent, session: &mut Session, cance
     is_send(session.revert(trunkline_runtime::message_tree::NodeId::ROOT, None));
     is_send(session.undo());
     is_send(session.redo());
-    #[cfg(feature = "resolve-queue")]
     is_send(session.decide(
         trunkline_runtime::resolve_queue::ProposalId(1),
         trunkline_runtime::resolve_queue::Verdict::Approve,

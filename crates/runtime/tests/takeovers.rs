@@ -41,7 +41,6 @@ async fn usurp(store: &MemoryStore, id: &SessionId) -> Lease {
 }
 
 /// Two handles on one database, as two processes have them.
-#[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn on_disk_a_session_is_taken_over_from_a_model_that_hangs_and_letters_reach_who_has_it_now() {
     use trunkline_runtime::letters::{Request, Settled, post, settled};

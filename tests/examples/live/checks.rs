@@ -282,7 +282,7 @@ fn answered(message: Option<&Message>, stop: &Stop) -> Result<String, String> {
     })?;
     ensure(message.calls().next().is_none(), || "a further call in place of an answer".to_owned())?;
     ensure(!message.text().trim().is_empty(), || "an answer without words".to_owned())?;
-    let expected = matches!(stop, Stop::Decided(_) | Stop::Answered | Stop::Limit(Limit::Turns));
+    let expected = matches!(stop, Stop::Decided(_) | Stop::Limit(Limit::Turns));
     ensure(expected, || format!("the drive ended: {stop}"))?;
     counted(message)
 }

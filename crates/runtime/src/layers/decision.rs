@@ -310,7 +310,6 @@ impl Part {
     }
 
     /// Returns the lines in which the tests that ran in a turn are summed up.
-    #[cfg(feature = "revert")]
     pub(crate) fn tests(&self, turn: NodeId) -> impl Iterator<Item = &str> {
         let findings = self.run.iter().flat_map(|run| &run.findings);
         let tests = findings.filter(move |note| note.call.node == turn && note.finding.kind == "test");
@@ -336,13 +335,11 @@ impl Part {
     }
 
     /// Returns the number of the record that opened the run without a verdict, and the newest message then.
-    #[cfg(all(feature = "revert", feature = "resolve-queue"))]
     pub(crate) fn open_since(&self) -> Option<(u64, NodeId)> {
         self.run.as_ref().map(|run| (run.opened, run.newest))
     }
 
     /// Returns whether a decision is being bound or taken back.
-    #[cfg(all(feature = "revert", feature = "resolve-queue"))]
     pub(crate) fn is_being_settled(&self) -> bool {
         !self.to_bind.is_empty() || self.run.as_ref().is_some_and(|run| run.restoring.is_some())
     }
@@ -421,7 +418,6 @@ impl OpenRun {
 }
 
 /// Returns the record of how the files are where a run that was brought here goes on.
-#[cfg(feature = "resolve-queue")]
 pub(crate) fn based(start: &Start, at: Timestamp) -> Record {
     journal::note(LAYER, BASED, at, start)
 }

@@ -18,14 +18,12 @@ use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
 
 mod gates;
 pub(crate) mod held;
-#[cfg(feature = "decision-objects")]
 mod rejected;
 pub(crate) use held::{ahead, work_ahead};
 pub(crate) mod kept;
 pub(crate) mod rules;
 
 pub(crate) use gates::{Asked, Gated, drop_gate, gate, stage_gate};
-#[cfg(feature = "decision-objects")]
 pub(crate) use rejected::rejected;
 use rules::Turn;
 
@@ -138,7 +136,6 @@ pub(crate) struct Part {
     /// Likewise, each that was applied or perhaps was, in part or whole.
     attempted: HashMap<Id, u64>,
     /// The newest message when each proposal came into its state. Clocks may stand still or go back, the log does neither.
-    #[cfg(feature = "revert")]
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
     pub(crate) foreign: Option<Id>,
@@ -177,10 +174,7 @@ impl Part {
                     // What becomes of a proposal afterwards takes back nothing that was written.
                     _ => {}
                 }
-                #[cfg(feature = "revert")]
                 self.came.insert(id, newest);
-                #[cfg(not(feature = "revert"))]
-                let _ = newest;
             }
             GATED => {
                 let gated: GatedNote = journal::read(note)?;
@@ -246,7 +240,6 @@ impl Part {
 
     /// Returns the proposals that a session goes on with: those that are not settled, that stand on the trunk, or of which
     /// something was written since that record.
-    #[cfg(all(feature = "revert", feature = "decision-objects"))]
     pub(crate) fn needed(&self, tree: &MessageTree, since: u64) -> BTreeSet<Id> {
         let last = self.queue.iter().next_back().map(|entry| entry.id);
         let lately = |id: &Id| {
@@ -273,7 +266,6 @@ impl Part {
     }
 
     /// Returns whether each proposal that takes another one back has that beside it.
-    #[cfg(all(feature = "revert", feature = "decision-objects"))]
     pub(crate) fn knows_what_it_undoes(&self) -> bool {
         let mut undone = self.queue.iter().filter_map(|entry| entry.proposal.undo_of);
         undone.all(|id| self.queue.get(id).is_some())
@@ -289,7 +281,6 @@ impl Part {
     }
 
     /// Returns whether a proposal, by its name, is none of a command that waits.
-    #[cfg(feature = "decision-objects")]
     pub(crate) fn is_edit(&self, name: &str) -> bool {
         name.parse().is_ok_and(|id| self.gated_call(id).is_none())
     }
@@ -333,7 +324,6 @@ pub(crate) fn undecided(part: &Part) -> Vec<Id> {
 }
 
 /// Returns what a verdict on the run has to wait for, as it is shown.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn unsettled(part: &Part) -> Vec<String> {
     part.queue.unsettled().map(|entry| entry.id.to_string()).collect()
 }
@@ -462,7 +452,6 @@ pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<R
 }
 
 /// A file that was written, or perhaps was, because somebody approved it.
-#[cfg(feature = "revert")]
 pub(crate) struct Written {
     pub(crate) subject: String,
     /// The message whose call proposed it.
@@ -473,7 +462,6 @@ pub(crate) struct Written {
 }
 
 /// Returns the files that were written once a message stood in the log.
-#[cfg(feature = "revert")]
 pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
     use trunkline_resolve_queue::Effect;
     let mut written = Vec::new();
@@ -508,7 +496,6 @@ pub(crate) fn event(recorded: &Note) -> Option<Event> {
 }
 
 /// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
     let mut ours: Vec<(u64, Id)> =
         part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
@@ -521,7 +508,6 @@ pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> 
 }
 
 /// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_objects::Actor> {
     use trunkline_decision_objects::{Actor, ActorKind as Kind};
     let ours = part.applied.iter().filter(|(_, at)| **at > since);
@@ -541,7 +527,6 @@ pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_obj
 }
 
 /// Returns the first-written state of each path that was applied after `since`, or perhaps was.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
     use trunkline_resolve_queue::SubjectState;
     let mut touched: Vec<crate::Touched> = Vec::new();
@@ -566,7 +551,6 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
 
 /// Returns whether each proposal that was applied after `since`, or perhaps was, names what it writes. A call that waited
 /// names nothing, and is looked at when it runs.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn names_what_it_wrote(part: &Part, since: u64) -> bool {
     attempted(part, since).filter(|entry| part.gated_call(entry.id).is_none()).all(|entry| {
         let known: BTreeSet<&str> =
@@ -578,7 +562,6 @@ pub(crate) fn names_what_it_wrote(part: &Part, since: u64) -> bool {
     })
 }
 
-#[cfg(feature = "decision-objects")]
 fn attempted(part: &Part, since: u64) -> impl Iterator<Item = &Entry<Value>> {
     let ours = move |id: &Id| part.attempted.get(id).is_some_and(|at| *at > since);
     part.queue.iter().filter(move |entry| ours(&entry.id))

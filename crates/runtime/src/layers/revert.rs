@@ -109,7 +109,6 @@ impl Part {
     }
 
     /// Returns whether a step back is proposed that was not answered.
-    #[cfg(all(feature = "resolve-queue", feature = "decision-objects"))]
     pub(crate) fn awaits_answer(&self) -> bool {
         self.steps.open.open().next().is_some()
     }
@@ -357,7 +356,6 @@ impl Leaving {
     }
 
     /// Returns the copies that the move has made of words of a person, after their originals.
-    #[cfg(feature = "decision-objects")]
     pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
         self.outcome.record.rebased.iter().map(|link| (link.original, link.copy)).collect()
     }
@@ -459,7 +457,6 @@ pub(crate) fn undone(
 
 /// Returns the last node and one line for each branch that was left after one of these prompts, or together with one, and is still left.
 /// The first of them is that of the run, the others are its copies.
-#[cfg(feature = "decision-objects")]
 pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<(Option<NodeId>, String)> {
     // No note of a move from before the prompt can be of such a branch; what was summed up later says so.
     let since = |note: &Note| {
