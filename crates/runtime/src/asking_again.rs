@@ -12,7 +12,7 @@ use trunkline_providers::ProviderError;
 use trunkline_session_store::{InboxId, Record};
 
 use crate::attempts::{self, ATTEMPT, Attempt};
-use crate::session::entries;
+use crate::journal::entries;
 use crate::{Cancel, Cause, Event, Retries, RuntimeError, Session, journal, letters};
 
 /// How often everything else is looked after while the model is waited for: proposals whose time is over, summaries.

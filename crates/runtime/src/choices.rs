@@ -21,9 +21,9 @@ use trunkline_session_store::{Note, Record};
 
 use crate::driver::GO_ON_FROM_HERE;
 use crate::journal::CallFinished;
+use crate::journal::entries;
 use crate::layers::resolve::{self, LAYER, rules};
 use crate::prompt::Held;
-use crate::session::entries;
 use crate::state::State;
 use crate::turn::Setup;
 use crate::{CallPlace, Event, RuntimeError, Session, ToolContext, ToolOutput, journal};

@@ -14,10 +14,10 @@ use trunkline_session_store::{InboxId, Letter, Record};
 use crate::agent::new_id;
 use crate::binding::Settled;
 use crate::commit_message::commit_message;
+use crate::journal::entries;
 use crate::layers::decision::{self, Ending, How, OpenRun, Outcome, Stands, Unseen};
 use crate::layers::{resolve, revert};
 use crate::own_changes::{base_of, is_of};
-use crate::session::entries;
 use crate::{
     Base, Cancel, Changes, Deciding, Event, Left, OwnChanges, Prepared, RuntimeError, Session, Stop,
     Workspace, WorkspaceFault, citing, letters,

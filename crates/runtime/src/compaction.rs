@@ -13,9 +13,9 @@ use trunkline_providers::{ErrorKind, ProviderError, Request};
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
 use crate::asking_beside::ask_beside;
+use crate::journal::entries;
 use crate::layers::revert;
 use crate::rendering::Rendering;
-use crate::session::entries;
 use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.

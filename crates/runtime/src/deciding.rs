@@ -161,7 +161,7 @@ impl Session {
         let person = Actor::new(ActorKind::Person, said.name.clone());
         let mut ruling = Ruling::new(said.verdict, person.clone(), said.reason.clone());
         (ruling.only, ruling.seen) = (said.only.clone(), seen);
-        let mut chain = Chain::new(self);
+        let mut chain = Chain::of(&self.state);
         let mut told = Vec::new();
         let mut decided: Decided = Vec::new();
         let queue = &self.state.resolve.queue;
@@ -211,7 +211,7 @@ impl Session {
         let Some(entry) = part.queue.get(id) else { return Ok(()) };
         let judgement = rules::judge(part, &part.rules, entry, at);
         let turn = rules::turn_of(&self.settings().setup.resolve, part, entry, at);
-        let mut chain = Chain::new(self);
+        let mut chain = Chain::of(&self.state);
         match turn {
             // Nobody decides on it any more.
             _ if entry.is_past(at.0) => chain.push(chain.queue.expire(id, at.0))?,
@@ -247,7 +247,7 @@ impl Session {
             let may = judgement.deciders.into_iter().filter(|kind| *kind != ActorKind::Model).collect();
             return Err(refused(QueueError::NotPermitted { id, by, verb: Verb::Approve, may }));
         }
-        let mut chain = Chain::new(self);
+        let mut chain = Chain::of(&self.state);
         chain.push(Ok(event))?;
         chain.use_asking(id, &judgement, at)?;
         Ok(chain.records)

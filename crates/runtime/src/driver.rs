@@ -12,10 +12,10 @@ use trunkline_session_store::Record;
 
 use crate::asking_again::{Asked, InVain, Waiting};
 use crate::attempts::{self, brought_nothing};
+use crate::journal::entries;
 use crate::journal::{self, CallFinished};
 use crate::layers::{resolve, revert};
 use crate::rendering::Rendering;
-use crate::session::entries;
 use crate::state::CallStatus;
 use crate::turn::{self, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};

@@ -6,7 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::{Timestamp, ToolResult};
+use trunkline_message_tree::{Draft, Timestamp, ToolResult};
 use trunkline_session_store::{InboxId, Note, Record};
 
 use crate::CallPlace;
@@ -65,6 +65,11 @@ pub(crate) const CALL_FINISHED: &str = "call_finished";
 pub(crate) const LETTER_REFUSED: &str = "letter_refused";
 const LETTER_TAKEN: &str = "letter_taken";
 const ANSWER_UNREAD: &str = "answer_unread";
+
+/// Returns the entries of a draft as records.
+pub(crate) fn entries(draft: Draft<'_>) -> Vec<Record> {
+    draft.into_entries().into_iter().map(Record::Entry).collect()
+}
 
 /// Makes a record of a note.
 pub(crate) fn note(layer: &str, kind: &str, at: Timestamp, body: &impl Serialize) -> Record {

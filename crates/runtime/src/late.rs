@@ -11,9 +11,9 @@ use trunkline_session_store::{InboxId, Letter};
 
 use crate::calls::finished;
 use crate::journal;
+use crate::journal::entries;
 use crate::layers::resolve;
 use crate::letters;
-use crate::session::entries;
 use crate::{CallPlace, Event, RuntimeError, Session};
 
 /// What became of a result that somebody brought.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod across;
+mod acts;
 mod agent;
 mod applying;
 mod asking_again;
@@ -33,6 +34,7 @@ mod opening;
 mod outlining;
 mod own_changes;
 mod pending;
+mod performing;
 mod permit;
 mod prefixes;
 mod prompt;

@@ -10,9 +10,9 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{InboxId, Note as StoredNote, Record};
 
+use crate::journal::entries;
 use crate::layers::revert::Leaving;
 use crate::layers::{resolve, revert};
-use crate::session::entries;
 use crate::{RuntimeError, Session, journal};
 
 /// The layer of what the tree keeps beside its entries.

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use trunkline_resolve_queue::{CUSTOM_TOOL, Effect, Fingerprint, Preview};
 
-use crate::ToolContext;
-use crate::{Proposal, Session, Tool};
+use crate::catalogue::Catalogue;
+use crate::state::State;
+use crate::{Proposal, Tool, ToolContext};
 
 /// What a custom tool wants done, given to [`ToolContext::push_pending_action`].
 #[derive(Clone, Debug, PartialEq)]
@@ -114,32 +115,33 @@ impl From<PendingAction> for Proposal {
     }
 }
 
-impl Session {
-    /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is
-    /// applied by whoever applied what it takes back.
-    pub(crate) fn executor_of(&self, proposal: &Proposal) -> Option<Arc<dyn Tool>> {
-        let catalogue = &self.settings().setup.catalogue;
-        let mut proposal = proposal;
-        let mut under = None;
-        loop {
-            let named = [Some(&proposal.source_tool), proposal.staged_by.as_ref()];
-            let tool = named.into_iter().flatten().find_map(|name| catalogue.tool(name));
-            // Logs of earlier versions name it nowhere but in the call.
-            if let Some(tool) = tool.or_else(|| catalogue.tool(self.called(proposal)?)) {
-                return Some(Arc::clone(tool));
-            }
-            // What is taken back is older; whatever a log says, this comes to an end.
-            let undone = proposal.undo_of.filter(|id| under.is_none_or(|under| *id < under))?;
-            under = Some(undone);
-            proposal = &self.state.resolve.queue.get(undone)?.proposal;
+/// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is applied by
+/// the tool that applied what it takes back.
+pub(crate) fn executor_of<'a>(
+    state: &State,
+    catalogue: &'a Catalogue,
+    proposal: &Proposal,
+) -> Option<&'a Arc<dyn Tool>> {
+    let mut proposal = proposal;
+    let mut under = None;
+    loop {
+        let named = [Some(&proposal.source_tool), proposal.staged_by.as_ref()];
+        let tool = named.into_iter().flatten().find_map(|name| catalogue.tool(name));
+        // Logs of earlier versions name it nowhere but in the call.
+        if let Some(tool) = tool.or_else(|| catalogue.tool(called(state, proposal)?)) {
+            return Some(tool);
         }
+        // What is taken back is older; whatever a log says, this comes to an end.
+        let undone = proposal.undo_of.filter(|id| under.is_none_or(|under| *id < under))?;
+        under = Some(undone);
+        proposal = &state.resolve.queue.get(undone)?.proposal;
     }
+}
 
-    /// Returns the tool that was called where a proposal was staged.
-    fn called(&self, proposal: &Proposal) -> Option<&str> {
-        let staged = proposal.call.as_ref().filter(|call| !call.call_id.is_empty())?;
-        let node = self.state.tree.node(staged.node.parse().ok()?).ok()?;
-        let mut calls = node.message().calls();
-        calls.find(|call| call.id == staged.call_id).map(|call| call.name.as_str())
-    }
+/// Returns the tool that was called where a proposal was staged.
+fn called<'a>(state: &'a State, proposal: &Proposal) -> Option<&'a str> {
+    let staged = proposal.call.as_ref().filter(|call| !call.call_id.is_empty())?;
+    let node = state.tree.node(staged.node.parse().ok()?).ok()?;
+    let mut calls = node.message().calls();
+    calls.find(|call| call.id == staged.call_id).map(|call| call.name.as_str())
 }

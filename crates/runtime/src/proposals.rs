@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::{Message, Timestamp};
+use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
     Answer, Entry, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, Rule, RuleError, RuleEvent,
     Rules, Ruling, Verdict,
@@ -15,7 +15,7 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::layers::resolve::{held, note, rules};
-use crate::session::entries;
+use crate::state::State;
 use crate::{RuntimeError, Session, letters};
 
 /// Returns the letter that voids everything that waits or was approved, as
@@ -84,8 +84,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    pub(crate) fn new(session: &Session) -> Self {
-        let part = &session.state.resolve;
+    pub(crate) fn of(state: &State) -> Self {
+        let part = &state.resolve;
         Chain { queue: part.queue.clone(), rules: part.rules.clone(), records: Vec::new() }
     }
 
@@ -143,12 +143,9 @@ pub(crate) fn refused(fault: QueueError) -> RuntimeError {
 }
 
 impl Session {
-    /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
+    /// Returns the records of words to the model, or of what it is told after its turn.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
-        if self.state.open_turn().is_some() {
-            return Ok(vec![held::untold(text, self.settings().now())]);
-        }
-        self.saying(text)
+        self.view(&self.writer()).telling(text)
     }
 
     /// Tells what had no place while the turn was open.
@@ -156,14 +153,9 @@ impl Session {
         if self.state.open_turn().is_some() || self.state.resolve.untold.is_empty() {
             return Ok(());
         }
-        let mut records = self.saying(&self.state.resolve.untold.join("\n"))?;
+        let text = self.state.resolve.untold.join("\n");
+        let mut records = self.view(&self.writer()).saying(&text)?;
         records.push(held::told(self.settings().now()));
         self.commit(records, None).await
-    }
-
-    fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
-        let mut draft = self.state.tree.draft();
-        draft.append(Message::harness(text), self.settings().now())?;
-        Ok(entries(draft))
     }
 }

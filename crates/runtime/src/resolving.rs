@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use trunkline_message_tree::{Part, ToolResult};
+use trunkline_message_tree::Part;
 use trunkline_resolve_queue::resolve_tool::{self, Action, Resolution};
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, NOTHING_TO_DISCARD, ProposalId, QueueError, ResolutionDetails, Ruling,
@@ -13,9 +13,9 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use crate::journal::{self, CallFinished};
+use crate::acts::Plan;
 use crate::layers::resolve::{because, note};
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
+use crate::{CallPlace, Cancel, RuntimeError, Session, ToolOutput};
 use crate::{choices, contained};
 
 /// How long a standing handler may take to stop by itself once the turn is cancelled.
@@ -120,7 +120,7 @@ impl Session {
         match (entry, meant) {
             (Some(entry), _) if entry.state == At::Approved => self.apply(id, Some(place)).await,
             (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {
-                let own = match self.executor_of(&entry.proposal) {
+                let own = match self.executor(id) {
                     Some(tool) => contained::discarded(tool.as_ref(), &entry).await,
                     None => None,
                 };
@@ -194,36 +194,16 @@ impl Session {
     }
 
     /// Records a call's result in one batch with what led to it, and with what the call meant.
-    pub(crate) async fn finish_with(
-        &mut self,
-        records: Vec<Record>,
-        place: &CallPlace,
-        result: ToolResult,
-    ) -> Result<(), RuntimeError> {
-        let meant = self.state.resolve.choices.meant(place).cloned();
-        let mut output = text(String::new(), result.is_error);
-        output.content = result.content;
-        self.finish(records, place, output, meant).await
-    }
-
     async fn finish(
         &mut self,
-        mut records: Vec<Record>,
+        records: Vec<Record>,
         place: &CallPlace,
         output: ToolOutput,
         details: Option<ResolutionDetails>,
     ) -> Result<(), RuntimeError> {
-        let result =
-            ToolResult { call_id: place.id.clone(), content: output.content, is_error: output.is_error };
-        let told = details.as_ref().and_then(|details| serde_json::to_value(details).ok());
-        let finished = CallFinished { call: place.clone(), result: result.clone(), ran: true, details: told };
-        records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, self.settings().now(), &finished));
-        self.commit(records, None).await?;
-        self.tell(&Event::CallFinished { call: place.clone(), result, elapsed: None });
-        if let Some(details) = details {
-            self.tell(&Event::Resolved { call: place.clone(), details });
-        }
-        Ok(())
+        let mut plan = Plan::of(records);
+        plan.finish(place, (output.content, output.is_error), details, self.settings().now());
+        self.write(plan, None).await
     }
 }
 

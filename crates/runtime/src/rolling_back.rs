@@ -10,9 +10,9 @@ use trunkline_message_tree::{Message, Timestamp};
 
 use crate::agent::new_id;
 use crate::binding::Settled;
+use crate::journal::entries;
 use crate::layers::decision::{self, Restoring};
 use crate::layers::resolve;
-use crate::session::entries;
 use crate::{
     Base, Cancel, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Touched, Workspace,
     WorkspaceFault, citing,
@@ -344,9 +344,10 @@ impl Session {
         let mut kept: Vec<KeptFile> = Vec::new();
         for name in &decision.cites().proposals {
             let Ok(id) = name.as_str().parse() else { continue };
-            let Some(entry) = self.state.resolve.queue.get(id).cloned() else { continue };
+            let Some(entry) = self.state.resolve.queue.get(id) else { continue };
             // What was before the run is what its first write has found.
-            for one in self.kept(&entry).await?.unwrap_or_default() {
+            let Some(named) = self.state.resolve.preimages.of(entry) else { continue };
+            for one in self.preimages(&named).await?.unwrap_or_default() {
                 let path = one.fingerprint.subject;
                 if kept.iter().all(|known| known.path != path) {
                     kept.push(KeptFile { path, bytes: one.bytes });

@@ -9,6 +9,7 @@ use trunkline_session_store::{
 };
 
 use crate::agent::{Agent, Observer, Settings};
+use crate::journal::entries;
 use crate::layers::{decision, resolve, revert};
 use crate::shelf::{Kept, Place};
 use crate::state::State;
@@ -526,9 +527,4 @@ impl Session {
         let last = self.state.decision.last();
         decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
     }
-}
-
-/// Returns the entries of a draft as records.
-pub(crate) fn entries(draft: trunkline_message_tree::Draft<'_>) -> Vec<Record> {
-    draft.into_entries().into_iter().map(Record::Entry).collect()
 }

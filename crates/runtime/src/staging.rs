@@ -9,7 +9,8 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use crate::applying::on_one_line;
+use crate::acts::apply::on_one_line;
+use crate::acts::expire::{limit_time, limit_time_of};
 use crate::layers::resolve::{self, Asked, note, prepared, rules};
 use crate::proposals::{Chain, refused};
 use crate::{CallPlace, Proposal, RuntimeError, Session, choices};
@@ -23,7 +24,7 @@ impl Session {
         place: &CallPlace,
         at: Timestamp,
     ) -> Result<(Vec<Record>, impl Iterator<Item = String> + use<>), RuntimeError> {
-        let mut chain = Chain::new(self);
+        let mut chain = Chain::of(&self.state);
         let mut told = Vec::new();
         let staged_by = self.staging_tool(place);
         for mut proposal in proposals {
@@ -59,7 +60,7 @@ impl Session {
     ) -> Result<String, RuntimeError> {
         let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
         let mut proposal = prepared(&self.settings().setup.resolve, proposal, &judgement, place);
-        self.limit_time(&mut proposal, at);
+        limit_time(&mut proposal, at, self.settings().expire_after);
         let label = proposal.label.clone();
         if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
             // What may not be done takes the place of nothing that waits.
@@ -104,8 +105,8 @@ impl Session {
     pub(crate) async fn stage_gate(&mut self, place: &CallPlace, asked: &Asked) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let (mut event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
-        self.limit_time_of(&mut event);
-        let mut chain = Chain::new(self);
+        limit_time_of(&mut event, self.settings().expire_after);
+        let mut chain = Chain::of(&self.state);
         let judgement = rules::judge_call(&chain.rules, asked, at);
         let id = event.proposal;
         chain.push(Ok(event))?;

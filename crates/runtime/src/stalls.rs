@@ -8,11 +8,11 @@ use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Propo
 use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::journal;
+use crate::journal::entries;
 use crate::layers::resolve;
 use crate::layers::revert::stall::{self, PROPOSAL, TURN};
 use crate::layers::revert::{self, Drained, Leaving};
 use crate::letters;
-use crate::session::entries;
 use crate::state::OpenTurn;
 use crate::{OnStall, Reverts, RuntimeError, Session};
 

@@ -38,6 +38,10 @@ const IMPURE: &[&str] = &[
     "async fn",
 ];
 
+/// Parts of a crate that asks the world which do not: they hold to the same, and wait for nothing.
+const PURE_PARTS: &[&str] = &["crates/runtime/src/acts/"];
+const WAITS: &[&str] = &[".await", "async", "tokio", "dyn Tool", "dyn Workspace", "dyn SessionStore"];
+
 /// Checks one file.
 pub(super) fn check(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = length(path, text);
@@ -56,7 +60,11 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Complaint> {
         complaints.extend(unwraps(path, &code));
         complaints.extend(includes(path, text));
         if layers::is_pure(name) {
-            complaints.extend(impure(path, &code));
+            complaints.extend(impure(path, &code, IMPURE));
+        }
+        if PURE_PARTS.iter().any(|part| path.starts_with(part)) {
+            complaints.extend(impure(path, &code, IMPURE));
+            complaints.extend(impure(path, &code, WAITS));
         }
     }
     complaints
@@ -166,14 +174,14 @@ fn includes(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-fn impure(path: &str, code: &str) -> Vec<Complaint> {
+fn impure(path: &str, code: &str, words: &[&str]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (index, line) in code.lines().enumerate() {
-        for word in IMPURE.iter().filter(|word| has_word(line, word)) {
+        for word in words.iter().filter(|word| has_word(line, word)) {
             complaints.push(Complaint::line(
                 path,
                 index,
-                format!("`{word}` in a pure crate: let the caller hand the value in"),
+                format!("`{word}` in what asks the world nothing: let the caller hand the value in"),
             ));
         }
     }
@@ -231,6 +239,13 @@ mod tests {
         let text = "//! A.\nfn f() { std::time::Instant::now(); }\n";
         check_as("crates/revert/src/a.rs", text, &[":2: `Instant::now`"]);
         check_as("crates/cli/src/a.rs", text, &[]);
+    }
+
+    #[test]
+    fn an_act_does_not_wait() {
+        let text = "//! A.\nfn f() { tool.apply().await; }\n";
+        check_as("crates/runtime/src/acts/a.rs", text, &[":2: `.await`"]);
+        check_as("crates/runtime/src/a.rs", text, &[]);
     }
 
     #[test]

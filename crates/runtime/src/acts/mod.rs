@@ -1,0 +1,248 @@
+//! What is done, as functions of what is known: an act returns what to record, or what it has to know first.
+//!
+//! An act gets the session as its log tells it, and the answers that it has had. Where one is missing it returns the question,
+//! and is called again from its beginning when that is answered. So nothing is kept of an act that waits but its answers, and
+//! an act reads as if it did not wait. An answer counts only while the log stands where it stood when the question was asked.
+//!
+//! Nothing here waits, asks a tool, or reads a clock: [`perform`](crate::Session::perform) does.
+
+pub(crate) mod apply;
+pub(crate) mod expire;
+pub(crate) mod recover;
+pub(crate) mod take_back;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
+use trunkline_resolve_queue::{
+    Entry, Fingerprint, Lease, Preview, ProposalId, QueueError, ResolutionDetails, RuleError,
+};
+use trunkline_session_store::{Digest, Record};
+
+use crate::journal::{self, CallFinished, entries};
+use crate::layers::resolve::held;
+use crate::state::State;
+use crate::tenure::LEASE_MS;
+use crate::turn::Setup;
+use crate::{CallPlace, Event, Kept, Proposal, RuntimeError, pending};
+
+/// What an act looks at.
+pub(crate) struct View<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) setup: &'a Setup,
+    /// What the session's writer is called in a lease.
+    pub(crate) writer: &'a str,
+    /// Whether the writer before this one is gone for certain.
+    pub(crate) alone: bool,
+    /// Whether no lease of an earlier writer can stand any more.
+    pub(crate) settled: bool,
+    /// The time that a proposal has if its tool gives it none.
+    pub(crate) expire_after: Option<Duration>,
+    pub(crate) at: Timestamp,
+}
+
+/// What an act has to know of the world.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Question {
+    /// What a proposal will write over.
+    Keep(ProposalId),
+    /// How everything is that a proposal is about.
+    Observe(ProposalId),
+    /// The bytes that have these names in the log.
+    Preimages(Vec<(Fingerprint, Option<Digest>)>),
+    /// Not how something is, but that a tool puts back what it left half done.
+    PutBack(ProposalId, Arc<[Kept]>),
+    /// What takes a proposal back that was applied so.
+    Undo(Box<Entry<Value>>, Arc<[Kept]>),
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// `None` if the tool crashed, or the log has not all of it.
+    Kept(Option<Arc<[Kept]>>),
+    /// `None` if there is no such tool, or it crashed.
+    Observed(Option<Vec<Fingerprint>>),
+    PutBack,
+    Undo(Option<(Value, Preview)>),
+}
+
+/// Why an act has no plan yet.
+pub(crate) enum Pause {
+    /// It has to know this; so many of its answers count.
+    Needs(Question, usize),
+    /// It cannot be done.
+    Refused(RuntimeError),
+}
+
+impl From<RuntimeError> for Pause {
+    fn from(fault: RuntimeError) -> Self {
+        Pause::Refused(fault)
+    }
+}
+
+impl From<QueueError> for Pause {
+    fn from(fault: QueueError) -> Self {
+        Pause::Refused(RuntimeError::Proposal(fault))
+    }
+}
+
+impl From<RuleError> for Pause {
+    fn from(fault: RuleError) -> Self {
+        Pause::Refused(fault.into())
+    }
+}
+
+/// What an act has asked and was told, in order.
+pub(crate) struct Asked<'a> {
+    known: &'a [(Question, Answer)],
+    next: usize,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn of(known: &'a [(Question, Answer)]) -> Self {
+        Asked { known, next: 0 }
+    }
+
+    fn ask(&mut self, question: Question) -> Result<&'a Answer, Pause> {
+        match self.known.get(self.next) {
+            Some((asked, answer)) if *asked == question => {
+                self.next += 1;
+                Ok(answer)
+            }
+            // The time that has passed may lead another way: what was asked on the first one counts no more.
+            _ => Err(Pause::Needs(question, self.next)),
+        }
+    }
+
+    fn keep(&mut self, id: ProposalId) -> Result<Option<Arc<[Kept]>>, Pause> {
+        self.kept(Question::Keep(id))
+    }
+
+    fn preimages(&mut self, named: Vec<(Fingerprint, Option<Digest>)>) -> Result<Option<Arc<[Kept]>>, Pause> {
+        self.kept(Question::Preimages(named))
+    }
+
+    fn kept(&mut self, question: Question) -> Result<Option<Arc<[Kept]>>, Pause> {
+        match self.ask(question)? {
+            Answer::Kept(kept) => Ok(kept.clone()),
+            _ => Ok(None),
+        }
+    }
+
+    fn observe(&mut self, id: ProposalId) -> Result<Option<&'a [Fingerprint]>, Pause> {
+        match self.ask(Question::Observe(id))? {
+            Answer::Observed(observed) => Ok(observed.as_deref()),
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks, and once more if the tool crashes at that: what it finds decides whether files stay half written.
+    fn observe_twice(&mut self, id: ProposalId) -> Result<Option<&'a [Fingerprint]>, Pause> {
+        match self.observe(id)? {
+            None => self.observe(id),
+            observed => Ok(observed),
+        }
+    }
+
+    fn put_back(&mut self, id: ProposalId, kept: &Arc<[Kept]>) -> Result<(), Pause> {
+        self.ask(Question::PutBack(id, Arc::clone(kept))).map(drop)
+    }
+
+    fn undo(
+        &mut self,
+        entry: &Entry<Value>,
+        kept: Arc<[Kept]>,
+    ) -> Result<Option<&'a (Value, Preview)>, Pause> {
+        match self.ask(Question::Undo(Box::new(entry.clone()), kept))? {
+            Answer::Undo(undo) => Ok(undo.as_ref()),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// What an act records, in one batch, what is told of it then, and what follows from it.
+pub(crate) struct Plan<T = ()> {
+    pub(crate) records: Vec<Record>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) then: T,
+}
+
+impl Plan {
+    pub(crate) fn of(records: Vec<Record>) -> Self {
+        Plan { records, events: Vec::new(), then: () }
+    }
+
+    pub(crate) fn then<T>(self, then: T) -> Plan<T> {
+        Plan { records: self.records, events: self.events, then }
+    }
+}
+
+impl View<'_> {
+    /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
+    pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
+        if self.state.open_turn().is_some() {
+            return Ok(vec![held::untold(text, self.at)]);
+        }
+        self.saying(text)
+    }
+
+    pub(crate) fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
+        let mut draft = self.state.tree.draft();
+        draft.append(Message::harness(text), self.at)?;
+        Ok(entries(draft))
+    }
+
+    /// Whether the time of a proposal is over and nobody has noted it.
+    fn is_past(&self, id: ProposalId) -> bool {
+        self.state.resolve.queue.due(self.at.0).any(|entry| entry.id == id)
+    }
+
+    fn has_executor(&self, proposal: &Proposal) -> bool {
+        pending::executor_of(self.state, &self.setup.catalogue, proposal).is_some()
+    }
+
+    fn lease(&self, from: Timestamp) -> Lease {
+        Lease { holder: self.writer.to_owned(), until: from.0.saturating_add(LEASE_MS) }
+    }
+
+    /// Returns the plan that records something together with what the model is told of it: in the result of a call, or in a
+    /// message.
+    fn report(
+        &self,
+        records: Vec<Record>,
+        call: Option<&CallPlace>,
+        text: String,
+        is_error: bool,
+    ) -> Result<Plan, Pause> {
+        let mut plan = Plan::of(records);
+        match call {
+            Some(place) => {
+                let meant = self.state.resolve.choices.meant(place).cloned();
+                plan.finish(place, (vec![Part::text(text)], is_error), meant, self.at);
+            }
+            None => plan.records.extend(self.telling(&text)?),
+        }
+        Ok(plan)
+    }
+}
+
+impl Plan {
+    /// Adds the result of a call, and what the call meant.
+    pub(crate) fn finish(
+        &mut self,
+        place: &CallPlace,
+        (content, is_error): (Vec<Part>, bool),
+        details: Option<ResolutionDetails>,
+        at: Timestamp,
+    ) {
+        let (call, result) = (place.clone(), ToolResult { call_id: place.id.clone(), content, is_error });
+        let told = details.as_ref().and_then(|details| serde_json::to_value(details).ok());
+        let finished = CallFinished { call: call.clone(), result: result.clone(), ran: true, details: told };
+        self.records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
+        self.events.push(Event::CallFinished { call: call.clone(), result, elapsed: None });
+        self.events.extend(details.map(|details| Event::Resolved { call, details }));
+    }
+}

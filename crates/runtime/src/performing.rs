@@ -1,0 +1,128 @@
+//! Does acts: asks the world what they have to know, and writes what they plan.
+
+use std::sync::Arc;
+
+use trunkline_resolve_queue::{Fingerprint, ProposalId};
+use trunkline_session_store::{Digest, InboxId};
+
+use crate::acts::{Answer, Asked, Pause, Plan, Question, View};
+use crate::{Kept, RuntimeError, Session, Tool, contained, pending};
+
+impl Session {
+    /// Does an act. Returns what follows from it.
+    pub(crate) async fn perform<T>(
+        &mut self,
+        act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<Plan<T>, Pause>,
+    ) -> Result<T, RuntimeError> {
+        self.perform_for(None, act).await
+    }
+
+    /// Does an act that a letter asks for, which is consumed with what the act records.
+    pub(crate) async fn perform_for<T>(
+        &mut self,
+        letter: Option<InboxId>,
+        act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<Plan<T>, Pause>,
+    ) -> Result<T, RuntimeError> {
+        let writer = self.writer();
+        let (mut known, mut seq) = (Vec::new(), self.state.seq);
+        let plan = loop {
+            if self.state.seq != seq {
+                (known, seq) = (Vec::new(), self.state.seq);
+            }
+            match act(&self.view(&writer), &mut Asked::of(&known)) {
+                Ok(plan) => break plan,
+                Err(Pause::Refused(fault)) => return Err(fault),
+                Err(Pause::Needs(question, counting)) => {
+                    known.truncate(counting);
+                    let answer = self.answer_to(&question).await?;
+                    known.push((question, answer));
+                }
+            }
+        };
+        self.write(plan, letter).await
+    }
+
+    /// Records what was planned, and then tells of it.
+    pub(crate) async fn write<T>(
+        &mut self,
+        plan: Plan<T>,
+        letter: Option<InboxId>,
+    ) -> Result<T, RuntimeError> {
+        self.commit(plan.records, letter).await?;
+        plan.events.iter().for_each(|event| self.tell(event));
+        Ok(plan.then)
+    }
+
+    /// Returns what an act looks at now.
+    pub(crate) fn view<'a>(&'a self, writer: &'a str) -> View<'a> {
+        let settings = self.settings();
+        View {
+            state: &self.state,
+            setup: &settings.setup,
+            writer,
+            alone: self.tenure.is_alone(),
+            settled: self.tenure.is_settled(),
+            expire_after: settings.expire_after,
+            at: settings.now(),
+        }
+    }
+
+    /// What the session's writer is called in a lease.
+    pub(crate) fn writer(&self) -> String {
+        format!("writer {}", self.lease.token())
+    }
+
+    async fn answer_to(&self, question: &Question) -> Result<Answer, RuntimeError> {
+        let queue = &self.state.resolve.queue;
+        Ok(match question {
+            Question::Keep(id) => match (queue.get(*id), self.executor(*id)) {
+                (Some(entry), Some(tool)) => {
+                    Answer::Kept(contained::keep(tool.as_ref(), entry).await.map(Arc::from))
+                }
+                _ => Answer::Kept(None),
+            },
+            Question::Observe(id) => match (queue.get(*id), self.executor(*id)) {
+                (Some(entry), Some(tool)) => {
+                    Answer::Observed(contained::observe(tool.as_ref(), &entry.proposal).await)
+                }
+                _ => Answer::Observed(None),
+            },
+            Question::Preimages(named) => Answer::Kept(self.preimages(named).await?.map(Arc::from)),
+            Question::PutBack(id, kept) => {
+                if let (Some(entry), Some(tool)) = (queue.get(*id), self.executor(*id)) {
+                    let _ = contained::put_back(tool.as_ref(), entry, kept).await;
+                }
+                Answer::PutBack
+            }
+            Question::Undo(entry, kept) => match self.executor(entry.id) {
+                Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, kept).await),
+                None => Answer::Undo(None),
+            },
+        })
+    }
+
+    /// Returns the tool that applies a proposal.
+    pub(crate) fn executor(&self, id: ProposalId) -> Option<Arc<dyn Tool>> {
+        let proposal = &self.state.resolve.queue.get(id)?.proposal;
+        pending::executor_of(&self.state, &self.settings().setup.catalogue, proposal).cloned()
+    }
+
+    /// Reads bytes that the log names; `None` if not all of them can be had.
+    pub(crate) async fn preimages(
+        &self,
+        named: &[(Fingerprint, Option<Digest>)],
+    ) -> Result<Option<Vec<Kept>>, RuntimeError> {
+        let mut kept = Vec::new();
+        for (fingerprint, digest) in named {
+            let bytes = match digest {
+                None => None,
+                Some(digest) => match self.store.blob(self.lease.session(), digest).await? {
+                    Some(bytes) => Some(bytes),
+                    None => return Ok(None),
+                },
+            };
+            kept.push(Kept { fingerprint: fingerprint.clone(), bytes });
+        }
+        Ok(Some(kept))
+    }
+}
