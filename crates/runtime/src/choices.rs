@@ -19,7 +19,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{Note, Record};
 
-use crate::driver::GO_ON_FROM_HERE;
+use crate::acts::turn::GO_ON_FROM_HERE;
 use crate::journal::CallFinished;
 use crate::journal::entries;
 use crate::layers::resolve::{self, LAYER, rules};

@@ -4,23 +4,19 @@
 //! is decided by the world: a reply, a result, a clock, a letter.
 
 use tokio::time::Instant;
-use trunkline_message_tree::{
-    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
-};
+use trunkline_message_tree::{Author, Message, Part, StopReason, ToolResult};
 use trunkline_providers::{DecodeError, ErrorKind, Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
+use crate::acts::turn::{append_results, say_after_assistant};
 use crate::asking_again::{Asked, InVain, Waiting};
 use crate::attempts::{self, brought_nothing};
 use crate::journal::entries;
 use crate::journal::{self, CallFinished};
 use crate::layers::{resolve, revert};
 use crate::rendering::Rendering;
-use crate::state::CallStatus;
 use crate::turn::{self, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};
-
-pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";
 
 /// What one drive has used up.
 struct Spent {
@@ -376,7 +372,7 @@ impl Session {
         let setup = &self.settings().setup;
         let mut drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
         let mut draft = self.state.tree.draft();
-        let results = self.append_results(&mut draft, &drained.answers, at)?;
+        let results = append_results(&self.state, &mut draft, &drained.answers, at)?;
         let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
         let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
         if let Some(leaving) = &mut leaving {
@@ -387,7 +383,7 @@ impl Session {
                 false => Vec::new(),
             };
             if abandoned.is_empty() {
-                self.say_after_assistant(&mut draft, at)?;
+                say_after_assistant(&self.state, &mut draft, at)?;
             }
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
@@ -398,73 +394,5 @@ impl Session {
         records.extend(notes);
         self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at).await?;
         self.commit(records, None).await
-    }
-
-    /// Appends a result node for each call of the open turn: what was recorded, else the answer that is given here.
-    fn append_results(
-        &self,
-        draft: &mut Draft<'_>,
-        answers: &[(u32, String, bool)],
-        at: Timestamp,
-    ) -> Result<Vec<NodeId>, RuntimeError> {
-        let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
-        let mut results = Vec::new();
-        for (place, call) in turn.calls() {
-            let (result, ran) = match self.state.call(&place) {
-                Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
-                _ => {
-                    let answer = answers.iter().find(|(index, ..)| *index == place.index);
-                    let (text, is_error) = match answer {
-                        Some((_, text, is_error)) => (text.clone(), *is_error),
-                        None => ("not run".to_owned(), true),
-                    };
-                    (
-                        ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error },
-                        false,
-                    )
-                }
-            };
-            let author = if ran { Author::Tool } else { Author::Harness };
-            let message = Message::new(Role::Tool, author, vec![Content::ToolResult(result)]);
-            results.push(draft.append(message, at)?);
-        }
-        Ok(results)
-    }
-
-    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run, and of what had begun
-    /// in a process that is gone nobody knows the outcome.
-    ///
-    /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
-    pub(crate) fn close_turn(
-        &self,
-        draft: &mut Draft<'_>,
-        why: &str,
-        at: Timestamp,
-    ) -> Result<Vec<NodeId>, RuntimeError> {
-        let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
-        let open = turn.calls().filter(|(place, _)| !self.state.is_finished(place));
-        let answer = |(place, call): (CallPlace, &ToolCall)| {
-            let begun = turn::may_have_worked(&self.state, &self.settings().setup, &place, call);
-            let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
-            (place.index, text.to_owned(), true)
-        };
-        let answers: Vec<_> = open.map(answer).collect();
-        self.append_results(draft, &answers, at)
-    }
-
-    /// A trunk that ends in words of the model and goes on gets words of the harness first: no wire asks a model to
-    /// answer itself, and a run whose last message is an answer is over.
-    pub(crate) fn say_after_assistant(
-        &self,
-        draft: &mut Draft<'_>,
-        at: Timestamp,
-    ) -> Result<(), RuntimeError> {
-        // What the draft itself has added is never words of the model.
-        let Ok(head) = self.state.tree.node(draft.head()) else { return Ok(()) };
-        let head = head.message();
-        if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
-            draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
-        }
-        Ok(())
     }
 }

@@ -32,7 +32,6 @@ mod looking;
 mod moves;
 mod opening;
 mod outlining;
-mod own_changes;
 mod pending;
 mod performing;
 mod permit;

@@ -1,12 +1,12 @@
 //! Looks at the files around calls that may change some: what else is different at the end of a run is not its change.
 
 use crate::layers::decision::{self, Start};
-use crate::{Base, Event, RuntimeError, Session, Span};
+use crate::{Base, Event, RuntimeError, Session, Span, WorkspaceFault};
 use trunkline_session_store::Record;
 
 impl Session {
     /// Returns how the files are now, for a run that begins.
-    pub(crate) async fn base(&self) -> Result<Start, RuntimeError> {
+    pub(crate) async fn base(&self) -> Result<Start, WorkspaceFault> {
         let Some(workspace) = &self.settings().workspace else { return Ok(Start::default()) };
         Ok(match workspace.look().await? {
             Some(base) => Start { base, looks: true },

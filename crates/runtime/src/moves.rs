@@ -10,6 +10,7 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{InboxId, Note as StoredNote, Record};
 
+use crate::acts::turn::{close_turn, say_after_assistant};
 use crate::journal::entries;
 use crate::layers::revert::Leaving;
 use crate::layers::{resolve, revert};
@@ -157,7 +158,12 @@ impl Session {
             .filter(|place| !self.state.is_finished(place))
             .flat_map(|place| resolve::drop_gate(&self.state.resolve, place, at))
             .collect();
-        self.close_turn(&mut draft, "not run: a person merged other branches here first", at)?;
+        close_turn(
+            (&self.state, &self.settings().setup),
+            &mut draft,
+            "not run: a person merged other branches here first",
+            at,
+        )?;
         merge.into = draft.head();
         let outcome = merge.outcome(at);
         draft.move_head(outcome.head_move)?;
@@ -241,7 +247,12 @@ impl Session {
         let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
         let planned = planned.in_window(revert::window(&self.settings().setup));
         let mut draft = self.state.tree.draft();
-        let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
+        let results = close_turn(
+            (&self.state, &self.settings().setup),
+            &mut draft,
+            "not run: a person left this branch first",
+            at,
+        )?;
         let leaving = planned.leaving(&self.state.tree, &results, at);
         let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
         let notes = leaving.records(at);
@@ -279,7 +290,12 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = head_move.at;
         let mut draft = self.state.tree.draft();
-        let results = self.close_turn(&mut draft, "not run: a person went to another branch first", at)?;
+        let results = close_turn(
+            (&self.state, &self.settings().setup),
+            &mut draft,
+            "not run: a person went to another branch first",
+            at,
+        )?;
         let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
         let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
@@ -310,7 +326,7 @@ impl Session {
         draft.move_head(head_move)?;
         let abandoned = self.abandoning(&left, &back).await?;
         if abandoned.is_empty() {
-            self.say_after_assistant(&mut draft, at)?;
+            say_after_assistant(&self.state, &mut draft, at)?;
         }
         let mut records = entries(draft);
         records.extend(notes);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
 use trunkline_session_store::{Digest, InboxId};
 
-use crate::acts::{Answer, Asked, Pause, Plan, Question, View};
-use crate::{Kept, RuntimeError, Session, Tool, contained, pending};
+use crate::acts::{Answer, Asked, Files, Pause, Plan, Question, View, no_answer};
+use crate::agent::new_id;
+use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, contained, pending};
 
 impl Session {
     /// Does an act. Returns what follows from it.
@@ -23,23 +24,28 @@ impl Session {
         letter: Option<InboxId>,
         act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<Plan<T>, Pause>,
     ) -> Result<T, RuntimeError> {
+        let plan = self.find_out(act).await?;
+        self.write(plan, letter).await
+    }
+
+    /// Does what of an act writes nothing. While it waits the log does not grow, so that all answers count.
+    pub(crate) async fn find_out<T>(
+        &self,
+        act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<T, Pause>,
+    ) -> Result<T, RuntimeError> {
         let writer = self.writer();
-        let (mut known, mut seq) = (Vec::new(), self.state.seq);
-        let plan = loop {
-            if self.state.seq != seq {
-                (known, seq) = (Vec::new(), self.state.seq);
-            }
+        let mut known = Vec::new();
+        loop {
             match act(&self.view(&writer), &mut Asked::of(&known)) {
-                Ok(plan) => break plan,
+                Ok(learned) => return Ok(learned),
                 Err(Pause::Refused(fault)) => return Err(fault),
                 Err(Pause::Needs(question, counting)) => {
                     known.truncate(counting);
                     let answer = self.answer_to(&question).await?;
-                    known.push((question, answer));
+                    known.push((*question, answer));
                 }
             }
-        };
-        self.write(plan, letter).await
+        }
     }
 
     /// Records what was planned, and then tells of it.
@@ -63,6 +69,11 @@ impl Session {
             alone: self.tenure.is_alone(),
             settled: self.tenure.is_settled(),
             expire_after: settings.expire_after,
+            files: Files {
+                looks: settings.workspace.is_some(),
+                binds: settings.binds,
+                names_decisions: settings.names_decisions,
+            },
             at: settings.now(),
         }
     }
@@ -98,6 +109,12 @@ impl Session {
                 Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, kept).await),
                 None => Answer::Undo(None),
             },
+            Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
+            Question::Start => Answer::Start(self.base().await),
+            question => match &self.settings().workspace {
+                Some(workspace) => files(workspace.as_ref(), question).await,
+                None => Answer::Commit(Err(no_answer())),
+            },
         })
     }
 
@@ -124,5 +141,28 @@ impl Session {
             kept.push(Kept { fingerprint: fingerprint.clone(), bytes });
         }
         Ok(Some(kept))
+    }
+}
+
+/// Asks the workspace.
+async fn files(workspace: &dyn Workspace, question: &Question) -> Answer {
+    match question {
+        Question::OwnChanges(base, touched, Some(spans)) => {
+            Answer::OwnChanges(workspace.own_changes(base, touched, spans).await)
+        }
+        Question::OwnChanges(base, touched, None) => {
+            let changes = workspace.changes(base, touched).await;
+            Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
+        }
+        Question::States(base, after, touched, spans, paths) => {
+            let spans = spans.as_deref();
+            Answer::States(workspace.states(base, after.as_deref(), touched, spans, paths).await)
+        }
+        Question::FindCommit(deciding) => Answer::Commit(workspace.find_commit(deciding).await),
+        Question::Commit(deciding) => Answer::Commit(workspace.commit(deciding).await),
+        Question::WriteCommit(deciding) => Answer::Prepared(workspace.write_commit(deciding).await),
+        Question::Bound(binding) => Answer::Bound(workspace.bound(binding).await),
+        Question::Bind(binding) => Answer::Bind(workspace.bind(binding).await),
+        _ => Answer::Commit(Err(no_answer())),
     }
 }

@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use trunkline_decision_objects::{Decision, DecisionId, LedgerError};
 use trunkline_message_tree::{Message, Timestamp};
 
+use crate::acts::bind::Settled;
+use crate::acts::changes;
 use crate::agent::new_id;
-use crate::binding::Settled;
 use crate::journal::entries;
 use crate::layers::decision::{self, Restoring};
 use crate::layers::resolve;
@@ -149,7 +150,7 @@ impl Session {
                 return Err(self.give_up_and_bind(&fault, Vec::new()).await?.into());
             }
         // What is committed was restored by then. What was only announced somebody may have changed since.
-        } else if !self.is_committed().await? {
+        } else if !self.find_out(changes::is_committed).await? {
             let Some(left) = self.left_by(of).cloned() else {
                 return Err(refused("it is not recorded any more how the run left the files"));
             };
@@ -333,9 +334,8 @@ impl Session {
         decision.is_some_and(|decision| decision.cites().proposals.iter().any(|id| is_edit(id.as_str())))
     }
 
-    pub(crate) fn left_by(&self, of: DecisionId) -> Option<&Left> {
-        let run = self.state.decision.decisions.get(of)?.run();
-        self.state.decision.left.get(&run.to_string())
+    fn left_by(&self, of: DecisionId) -> Option<&Left> {
+        changes::left_by(&self.state, of)
     }
 
     /// Reads what the session has kept of files from before the run that a decision ended.

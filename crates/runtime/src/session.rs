@@ -252,9 +252,7 @@ impl Session {
 
     /// Returns the model's last words on the trunk; empty if it has said nothing.
     pub fn answer(&self) -> String {
-        let mut replies =
-            self.state.tree.trunk().messages().rev().filter(|message| message.role == Role::Assistant);
-        replies.next().map(Message::text).unwrap_or_default()
+        self.state.answer()
     }
 
     /// Returns the staged actions and what became of them; where the session [is not whole](Session::is_whole), without those

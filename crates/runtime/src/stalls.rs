@@ -7,6 +7,7 @@ use trunkline_message_tree::{Author, Entry, Message, MessageTree, NodeId, Timest
 use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent};
 use trunkline_session_store::{InboxId, Letter, Record};
 
+use crate::acts::turn::{close_turn, say_after_assistant};
 use crate::journal;
 use crate::journal::entries;
 use crate::layers::resolve;
@@ -83,7 +84,12 @@ impl Session {
         let at = self.settings().now();
         let planned = revert::plan_request(tree, request)?;
         let mut draft = tree.draft();
-        let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
+        let results = close_turn(
+            (&self.state, &self.settings().setup),
+            &mut draft,
+            "not run: a person left this branch first",
+            at,
+        )?;
         let setup = &self.settings().setup;
         let leaving = planned.leaving(tree, &results, at).told((&self.state, tree), setup, &draft);
         let mut notes = leaving.records(at);
@@ -214,7 +220,7 @@ impl Session {
                 false => Vec::new(),
             };
             if !over && abandoned.is_empty() {
-                self.say_after_assistant(&mut draft, at)?;
+                say_after_assistant(&self.state, &mut draft, at)?;
             }
             added.records.extend(leaving.records(at));
             if let Some(move_id) = leaving.outcome.record.move_id {

@@ -149,6 +149,13 @@ impl State {
         Ok(())
     }
 
+    /// Returns the model's last words on the trunk; empty if it has said nothing.
+    pub(crate) fn answer(&self) -> String {
+        let mut replies =
+            self.tree.trunk().messages().rev().filter(|message| message.role == Role::Assistant);
+        replies.next().map(Message::text).unwrap_or_default()
+    }
+
     /// Returns how far the log has come.
     pub(crate) fn position(&self) -> Position {
         Position { seq: self.seq, head: self.tree.head() }

@@ -7,9 +7,13 @@
 //! Nothing here waits, asks a tool, or reads a clock: [`perform`](crate::Session::perform) does.
 
 pub(crate) mod apply;
+pub(crate) mod bind;
+pub(crate) mod changes;
+pub(crate) mod close;
 pub(crate) mod expire;
 pub(crate) mod recover;
 pub(crate) mod take_back;
+pub(crate) mod turn;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +24,18 @@ use trunkline_resolve_queue::{
     Entry, Fingerprint, Lease, Preview, ProposalId, QueueError, ResolutionDetails, RuleError,
 };
 use trunkline_session_store::{Digest, Record};
+use uuid::Uuid;
 
 use crate::journal::{self, CallFinished, entries};
+use crate::layers::decision::Start;
 use crate::layers::resolve::held;
 use crate::state::State;
 use crate::tenure::LEASE_MS;
 use crate::turn::Setup;
-use crate::{CallPlace, Event, Kept, Proposal, RuntimeError, pending};
+use crate::{
+    Base, Binding, BindingState, Bound, CallPlace, Deciding, Event, FileStates, Kept, OwnChanges, Prepared,
+    Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
+};
 
 /// What an act looks at.
 pub(crate) struct View<'a> {
@@ -40,7 +49,19 @@ pub(crate) struct View<'a> {
     pub(crate) settled: bool,
     /// The time that a proposal has if its tool gives it none.
     pub(crate) expire_after: Option<Duration>,
+    pub(crate) files: Files,
     pub(crate) at: Timestamp,
+}
+
+/// What an agent does with the files of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Files {
+    /// Whether it knows where they are.
+    pub(crate) looks: bool,
+    /// Whether what is committed is bound in the same step.
+    pub(crate) binds: bool,
+    /// Whether commits name their decisions.
+    pub(crate) names_decisions: bool,
 }
 
 /// What an act has to know of the world.
@@ -56,6 +77,24 @@ pub(crate) enum Question {
     PutBack(ProposalId, Arc<[Kept]>),
     /// What takes a proposal back that was applied so.
     Undo(Box<Entry<Value>>, Arc<[Kept]>),
+    /// So many new names.
+    Ids(usize),
+    /// How the files are where a run begins.
+    Start,
+    /// What is different from a base: of what was touched, and in these spans, or in any.
+    OwnChanges(Base, Vec<Touched>, Option<Vec<Span>>),
+    /// How files were at a base and are in a tree.
+    States(Base, Option<String>, Vec<Touched>, Option<Vec<Span>>, Vec<String>),
+    /// The commit that has what was announced.
+    FindCommit(Deciding),
+    /// Likewise; it is made if there is none.
+    Commit(Deciding),
+    /// Likewise, without moving a branch to it.
+    WriteCommit(Deciding),
+    /// How far a binding has come.
+    Bound(Box<Binding>),
+    /// Not how something is, but that a decision is bound.
+    Bind(Box<Binding>),
 }
 
 /// The answer to a question.
@@ -67,12 +106,20 @@ pub(crate) enum Answer {
     Observed(Option<Vec<Fingerprint>>),
     PutBack,
     Undo(Option<(Value, Preview)>),
+    Ids(Vec<Uuid>),
+    Start(Result<Start, WorkspaceFault>),
+    OwnChanges(Result<OwnChanges, WorkspaceFault>),
+    States(Result<Vec<FileStates>, WorkspaceFault>),
+    Commit(Result<Option<String>, WorkspaceFault>),
+    Prepared(Result<Option<Prepared>, WorkspaceFault>),
+    Bound(Result<BindingState, WorkspaceFault>),
+    Bind(Result<Bound, WorkspaceFault>),
 }
 
 /// Why an act has no plan yet.
 pub(crate) enum Pause {
     /// It has to know this; so many of its answers count.
-    Needs(Question, usize),
+    Needs(Box<Question>, usize),
     /// It cannot be done.
     Refused(RuntimeError),
 }
@@ -80,6 +127,12 @@ pub(crate) enum Pause {
 impl From<RuntimeError> for Pause {
     fn from(fault: RuntimeError) -> Self {
         Pause::Refused(fault)
+    }
+}
+
+impl From<WorkspaceFault> for Pause {
+    fn from(fault: WorkspaceFault) -> Self {
+        Pause::Refused(fault.into())
     }
 }
 
@@ -113,7 +166,7 @@ impl<'a> Asked<'a> {
                 Ok(answer)
             }
             // The time that has passed may lead another way: what was asked on the first one counts no more.
-            _ => Err(Pause::Needs(question, self.next)),
+            _ => Err(Pause::Needs(Box::new(question), self.next)),
         }
     }
 
@@ -161,6 +214,68 @@ impl<'a> Asked<'a> {
             _ => Ok(None),
         }
     }
+
+    fn ids(&mut self, count: usize) -> Result<&'a [Uuid], Pause> {
+        match self.ask(Question::Ids(count))? {
+            Answer::Ids(ids) => Ok(ids),
+            _ => Ok(&[]),
+        }
+    }
+
+    fn start(&mut self) -> Result<Start, Pause> {
+        match self.ask(Question::Start)? {
+            Answer::Start(start) => Ok(start.clone()?),
+            _ => Err(no_answer().into()),
+        }
+    }
+
+    fn own_changes(&mut self, question: Question) -> Result<Result<&'a OwnChanges, WorkspaceFault>, Pause> {
+        match self.ask(question)? {
+            Answer::OwnChanges(own) => Ok(own.as_ref().map_err(Clone::clone)),
+            _ => Ok(Err(no_answer())),
+        }
+    }
+
+    /// Returns how files were and are, as far as that can be told.
+    fn states(&mut self, question: Question) -> Result<Vec<FileStates>, Pause> {
+        match self.ask(question)? {
+            Answer::States(Ok(states)) => Ok(states.clone()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn commit(&mut self, question: Question) -> Result<Option<String>, Pause> {
+        match self.ask(question)? {
+            Answer::Commit(commit) => Ok(commit.clone()?),
+            _ => Err(no_answer().into()),
+        }
+    }
+
+    fn prepared(&mut self, deciding: &Deciding) -> Result<Option<Prepared>, Pause> {
+        match self.ask(Question::WriteCommit(deciding.clone()))? {
+            Answer::Prepared(prepared) => Ok(prepared.clone()?),
+            _ => Err(no_answer().into()),
+        }
+    }
+
+    fn bound(&mut self, binding: &Binding) -> Result<Result<BindingState, WorkspaceFault>, Pause> {
+        match self.ask(Question::Bound(Box::new(binding.clone())))? {
+            Answer::Bound(state) => Ok(state.clone()),
+            _ => Ok(Err(no_answer())),
+        }
+    }
+
+    fn bind(&mut self, binding: &Binding) -> Result<Result<Bound, WorkspaceFault>, Pause> {
+        match self.ask(Question::Bind(Box::new(binding.clone())))? {
+            Answer::Bind(bound) => Ok(bound.clone()),
+            _ => Ok(Err(no_answer())),
+        }
+    }
+}
+
+/// What is said where there is nothing to ask.
+pub(crate) fn no_answer() -> WorkspaceFault {
+    WorkspaceFault { message: "this session was opened without its folder".to_owned() }
 }
 
 /// What an act records, in one batch, what is told of it then, and what follows from it.

@@ -93,7 +93,8 @@ pub(crate) struct Ending<'a> {
     /// What a person did not want of what was proposed, with why.
     pub(crate) rejected: Vec<(String, String)>,
     pub(crate) at: Timestamp,
-    pub(crate) new_id: fn() -> Uuid,
+    /// Names that were never used: for the decision, for its patch set, and for each piece of evidence.
+    pub(crate) ids: &'a [Uuid],
 }
 
 /// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
@@ -101,7 +102,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     let id = match ending.outcome {
         // Its name stands in the commit already.
         Outcome::Committed(Deciding { decision: Some(named), .. }, _) => named.parse().map_err(unfit)?,
-        _ => DecisionId::new((ending.new_id)()).map_err(unfit)?,
+        _ => DecisionId::new(name(ending, 0)?).map_err(unfit)?,
     };
     let evidence = evidence(run, id, ending)?;
     let mut records: Vec<Record> = Vec::new();
@@ -115,7 +116,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
             Some(id)
         }
         Outcome::Changed(changes) => {
-            let set = patch_set(run, PatchSetId::new((ending.new_id)()).map_err(unfit)?, changes)?;
+            let set = patch_set(run, PatchSetId::new(name(ending, 1)?).map_err(unfit)?, changes)?;
             let id = set.id();
             records.push(canonical(PATCH_SET, ending.at, set.print()));
             sets.push(set);
@@ -165,6 +166,10 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
     records.extend(decided);
     Ok((records, decision))
+}
+
+fn name(ending: &Ending<'_>, place: usize) -> Result<Uuid, RuntimeError> {
+    ending.ids.get(place).copied().ok_or_else(|| unfit("there are not enough names"))
 }
 
 fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict, RuntimeError> {
@@ -316,7 +321,7 @@ fn word(verdict: &Verdict) -> String {
 }
 
 fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<Vec<Evidence>, RuntimeError> {
-    let sealed = run.findings.iter().map(|note| {
+    let sealed = run.findings.iter().enumerate().map(|(place, note)| {
         let finding = Found {
             kind: match note.finding.kind.as_str() {
                 "test" => EvidenceKind::Test,
@@ -331,7 +336,7 @@ fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<
             output: note.finding.output.as_deref().and_then(digest),
         };
         // Which changes a command saw is only certain for the last state, and that has no name before the end.
-        let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
+        let id = EvidenceId::new(name(ending, place + 2)?).map_err(unfit)?;
         Ok(Evidence::new(id, run.record.id(), time_in(run, note.at)?, None, Some(decision), finding))
     });
     sealed.collect()

@@ -12,7 +12,7 @@ use super::{LAYER, Mark, OPEN, OPENED, OpenedNote, mark, time, unfit};
 use crate::{Base, RuntimeError, journal};
 
 /// How the files are when a run begins.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) base: Base,
     /// Whether they can be looked at again while it goes on.

@@ -1,0 +1,77 @@
+//! The end of a turn: the results of its calls, and what stands before the next one.
+
+use trunkline_message_tree::{
+    Author, Content, Draft, Message, NodeId, Part, Role, Timestamp, ToolCall, ToolResult,
+};
+
+use crate::state::{CallStatus, State};
+use crate::turn::{self, Setup};
+use crate::{CallPlace, RuntimeError};
+
+/// Said by the harness where words of the model would follow each other.
+pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";
+
+/// Appends a result node for each call of the open turn: what was recorded, else the answer that is given here.
+pub(crate) fn append_results(
+    state: &State,
+    draft: &mut Draft<'_>,
+    answers: &[(u32, String, bool)],
+    at: Timestamp,
+) -> Result<Vec<NodeId>, RuntimeError> {
+    let Some(turn) = state.open_turn() else { return Ok(Vec::new()) };
+    let mut results = Vec::new();
+    for (place, call) in turn.calls() {
+        let (result, ran) = match state.call(&place) {
+            Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
+            _ => {
+                let answer = answers.iter().find(|(index, ..)| *index == place.index);
+                let (text, is_error) = match answer {
+                    Some((_, text, is_error)) => (text.clone(), *is_error),
+                    None => ("not run".to_owned(), true),
+                };
+                (ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error }, false)
+            }
+        };
+        let author = if ran { Author::Tool } else { Author::Harness };
+        let message = Message::new(Role::Tool, author, vec![Content::ToolResult(result)]);
+        results.push(draft.append(message, at)?);
+    }
+    Ok(results)
+}
+
+/// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run, and of what had begun
+/// in a process that is gone nobody knows the outcome.
+///
+/// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
+pub(crate) fn close_turn(
+    (state, setup): (&State, &Setup),
+    draft: &mut Draft<'_>,
+    why: &str,
+    at: Timestamp,
+) -> Result<Vec<NodeId>, RuntimeError> {
+    let Some(turn) = state.open_turn() else { return Ok(Vec::new()) };
+    let open = turn.calls().filter(|(place, _)| !state.is_finished(place));
+    let answer = |(place, call): (CallPlace, &ToolCall)| {
+        let begun = turn::may_have_worked(state, setup, &place, call);
+        let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
+        (place.index, text.to_owned(), true)
+    };
+    let answers: Vec<_> = open.map(answer).collect();
+    append_results(state, draft, &answers, at)
+}
+
+/// A trunk that ends in words of the model and goes on gets words of the harness first: no wire asks a model to
+/// answer itself, and a run whose last message is an answer is over.
+pub(crate) fn say_after_assistant(
+    state: &State,
+    draft: &mut Draft<'_>,
+    at: Timestamp,
+) -> Result<(), RuntimeError> {
+    // What the draft itself has added is never words of the model.
+    let Ok(head) = state.tree.node(draft.head()) else { return Ok(()) };
+    let head = head.message();
+    if head.role == Role::Assistant && head.calls().next().is_none() && state.decision.is_open() {
+        draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
+    }
+    Ok(())
+}
