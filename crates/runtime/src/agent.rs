@@ -223,8 +223,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Lets a summary take the place of older messages when the prompt grows towards the window. Without this no request
-    /// is compacted; summaries that stand in a log are shown all the same.
+    /// Lets a summary take the place of older messages when the prompt grows towards the window. Without this that
+    /// happens only once a service says that the window is full; summaries that stand in a log are shown all the same.
     #[must_use]
     pub fn with_compaction(mut self, compaction: crate::Compaction) -> Self {
         self.settings.setup.compaction = Some(compaction);
@@ -436,7 +436,7 @@ impl AgentBuilder {
     /// one, or a sixteenth of those that were beside it then, whichever is more. None is kept while a step back waits for an answer, or a verdict to be bound.
     ///
     /// A snapshot lets the next opening pass over what stands on branches that were left; see
-    /// [`Session::is_whole`]. It is a cache: the store may lose it at any time. It is used where the agent's build has all layers.
+    /// [`Session::is_whole`]. It is a cache: the store may lose it at any time.
     #[must_use]
     pub fn snapshot_after(mut self, records: u64) -> Self {
         self.settings.snapshot_after = records;

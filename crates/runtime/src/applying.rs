@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trunkline_message_tree::ToolResult;
-use trunkline_resolve_queue::{Attempt, Entry, Outcome, ProposalId, Queue, discard_text};
+use trunkline_resolve_queue::{Attempt, Entry, Outcome, ProposalId};
 
 use crate::acts::apply::{self, Begun, Ended, begin, check, end, end_tidied, give_up};
-use crate::acts::expire::expire;
+use crate::acts::decide::{approve_ahead, decide_ahead};
 use crate::layers::resolve::{self, Work};
 use crate::tenure::{RENEWAL_TIME, TICK};
 use crate::{CallPlace, Cancel, RuntimeError, Session, Tool, ToolContext, ToolOutput, contained};
@@ -18,18 +18,14 @@ impl Session {
     /// Moves a proposal on that no open turn is about.
     pub(crate) async fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
         match work {
-            Work::Approve(id) if self.is_past(id) => self.perform(|view, _| expire(view, &[id])).await,
-            Work::Approve(id) | Work::Forbid(id) => self.decide_ahead(id).await,
+            Work::Approve(id) => self.perform(|view, _| approve_ahead(view, id)).await,
+            Work::Forbid(id) => self.perform(|view, _| decide_ahead(view, id)).await,
             Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.perform(|view, asked| check(view, asked, id)).await,
             Work::LookUp(id) => self.look_up(id).await,
             Work::Drop(id, why) => self.perform(|view, _| give_up(view, id, &why)).await,
             Work::Ask(_) => Ok(()),
         }
-    }
-
-    fn is_past(&self, id: ProposalId) -> bool {
-        self.state.resolve.queue.due(self.settings().now().0).any(|entry| entry.id == id)
     }
 
     /// Applies an approved proposal, unless the files have changed. The outcome goes into a call's result or a message.
@@ -115,21 +111,6 @@ impl Session {
         self.catch_up().await?;
         let renewed = apply::renew(&self.view(&self.writer()), attempt);
         self.commit(renewed.into_iter().collect(), None).await
-    }
-
-    /// Returns what the model is told of a discard: its tool's own words, if it has any. `queue` holds the decision.
-    ///
-    /// The words travel with the decision, so the tool hears of it right before it is recorded; after a crash in between
-    /// it hears of it again.
-    pub(crate) async fn discard_words(&self, queue: &Queue<Value>, id: ProposalId) -> String {
-        let Some(entry) = queue.get(id) else { return String::new() };
-        let proposal = &entry.proposal;
-        let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-        let words = match self.executor(id) {
-            Some(tool) => contained::discarded(tool.as_ref(), entry).await,
-            None => None,
-        };
-        words.unwrap_or_else(|| discard_text(&proposal.label, reason))
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tokio::task::{Id as TaskId, JoinSet};
-use trunkline_message_tree::{Timestamp, ToolResult};
-use trunkline_session_store::Record;
 
-use crate::journal::{self, CallFinished, CallStarted};
+use crate::acts::calls::{Returned, finish};
+use crate::acts::stage::begin_gate;
+use crate::journal::{self, CallStarted};
 use crate::turn;
 use crate::turn::Runnable;
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
@@ -43,7 +43,7 @@ impl Session {
             records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
             let attempt = match call.approved {
                 Some(id) => {
-                    let (record, attempt) = self.begin_gate(id, at)?;
+                    let (record, attempt) = begin_gate(&self.view(&self.writer()), id)?;
                     records.push(record);
                     Some(attempt)
                 }
@@ -142,32 +142,10 @@ impl Session {
 
     /// Records what one call gave, and everything that came with it, in one batch.
     async fn finish_call(&mut self, one: Running, output: ToolOutput, ran: bool) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let mut content = output.content;
-        let mut records: Vec<Record> = Vec::new();
-        {
-            let pushed = one.pushed.close();
-            let mut proposals = output.proposals;
-            proposals.extend(pushed.into_iter().filter(|_| ran));
-            let (staged, told) = self.stage(proposals, &one.place, at)?;
-            records.extend(staged);
-            content.extend(told.map(trunkline_message_tree::Part::text));
-            if let Some(attempt) = one.attempt {
-                records.push(self.finish_gate(attempt, ran, at)?);
-            }
-        }
-        records.extend(crate::layers::decision::finding(&one.place, &one.tool, output.finding, at));
-        let result = ToolResult { call_id: one.place.id.clone(), content, is_error: output.is_error };
-        records.insert(0, finished(&one.place, &result, ran, at));
-        self.commit(records, None).await?;
-        let elapsed = Some(one.began.elapsed());
-        self.tell(&Event::CallFinished { call: one.place, result, elapsed });
-        Ok(())
+        let Running { place, tool, attempt, pushed, began } = one;
+        let pushed = pushed.close();
+        let returned = Returned { output, pushed, ran, elapsed: began.elapsed() };
+        let plan = finish(&self.view(&self.writer()), (&place, &tool, attempt), returned)?;
+        self.write(plan, None).await
     }
-}
-
-/// Returns the record of a call's result.
-pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
-    let finished = CallFinished { call: call.clone(), result: result.clone(), ran, details: None };
-    journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished)
 }

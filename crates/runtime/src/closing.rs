@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{Decision, RunId, Verdict};
-use trunkline_message_tree::Author;
-use trunkline_session_store::{InboxId, Letter, Record};
+use trunkline_session_store::{InboxId, Letter};
 
 use crate::acts::bind::{Settled, not_committed};
 use crate::acts::changes;
@@ -179,11 +178,6 @@ impl Session {
         self.tell_others(others);
         self.bind_decided().await?;
         Ok(decision)
-    }
-
-    /// Returns the records that end the open run because its prompt is left.
-    pub(crate) async fn leave_run(&self, by: Author) -> Result<Vec<Record>, RuntimeError> {
-        self.find_out(|view, asked| close::leave(view, asked, by)).await
     }
 
     /// Gives the open run its verdict: computes what changed, commits it if that is wanted, and records the decision.

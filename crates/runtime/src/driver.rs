@@ -4,16 +4,17 @@
 //! is decided by the world: a reply, a result, a clock, a letter.
 
 use tokio::time::Instant;
-use trunkline_message_tree::{Author, Message, Part, StopReason, ToolResult};
+use trunkline_message_tree::{Author, Message, StopReason};
 use trunkline_providers::{DecodeError, ErrorKind, Fold, ProviderError, Request};
-use trunkline_session_store::Record;
 
-use crate::acts::turn::{append_results, say_after_assistant};
+use crate::acts::calls::answer;
+use crate::acts::settle::settle;
+use crate::acts::stage::stage_gate;
 use crate::asking_again::{Asked, InVain, Waiting};
 use crate::attempts::{self, brought_nothing};
+use crate::journal;
 use crate::journal::entries;
-use crate::journal::{self, CallFinished};
-use crate::layers::{resolve, revert};
+use crate::layers::revert;
 use crate::rendering::Rendering;
 use crate::turn::{self, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};
@@ -112,7 +113,7 @@ impl Session {
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
                 Step::Settle => {
                     spent.nudged = 0;
-                    self.settle().await?;
+                    self.perform(settle).await?;
                 }
                 Step::Nudge(text) => {
                     let full = self.state.head_message().stop == Some(StopReason::ContextWindow);
@@ -159,7 +160,9 @@ impl Session {
                 }
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
-                Step::Gate(place, asked) => self.stage_gate(&place, &asked).await?,
+                Step::Gate(place, asked) => {
+                    self.perform(|view, _| stage_gate(view, &place, &asked)).await?;
+                }
                 Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments, cancel).await?,
                 Step::Work(work) => self.work(work).await?,
                 Step::Ask(waiting) => {
@@ -348,51 +351,7 @@ impl Session {
         &mut self,
         answers: Vec<(CallPlace, String)>,
     ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let mut records = Vec::new();
-        let mut told = Vec::new();
-        for (call, text) in answers {
-            let result =
-                ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
-            let finished =
-                CallFinished { call: call.clone(), result: result.clone(), ran: false, details: None };
-            records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
-            records.extend(resolve::drop_gate(&self.state.resolve, &finished.call, at));
-            told.push(Event::CallFinished { call, result, elapsed: None });
-        }
-        self.commit(records, None).await?;
-        told.iter().for_each(|event| self.tell(event));
-        Ok(())
-    }
-
-    /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
-    pub(crate) async fn settle(&mut self) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let Some(turn) = self.state.open_turn() else { return Ok(()) };
-        let setup = &self.settings().setup;
-        let mut drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
-        let mut draft = self.state.tree.draft();
-        let results = append_results(&self.state, &mut draft, &drained.answers, at)?;
-        let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-        let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
-        if let Some(leaving) = &mut leaving {
-            leaving.move_head(&self.state.tree, &mut draft, at)?;
-            // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
-            let abandoned = match self.leave_the_prompt(&[leaving]) {
-                true => self.leave_run(Author::Model).await?,
-                false => Vec::new(),
-            };
-            if abandoned.is_empty() {
-                say_after_assistant(&self.state, &mut draft, at)?;
-            }
-            notes.extend(leaving.records(at));
-            let name = leaving.move_name();
-            notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
-            notes.extend(abandoned);
-        }
-        let mut records: Vec<Record> = entries(draft);
-        records.extend(notes);
-        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at).await?;
-        self.commit(records, None).await
+        let plan = answer(&self.view(&self.writer()), answers);
+        self.write(plan, None).await
     }
 }

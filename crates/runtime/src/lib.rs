@@ -49,7 +49,6 @@ mod rolling_back;
 mod session;
 mod shelf;
 mod spine;
-mod staging;
 mod stalls;
 mod state;
 mod summaries;

@@ -38,7 +38,7 @@ pub struct PendingAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PendingActionError {
-    /// The layer is off, or the context is that of a tool's own test.
+    /// The context is that of a tool's own test.
     // Tools know this sentence from its other homes, so it is kept as it is.
     #[error("Pending action store unavailable for custom tools in this runtime.")]
     Unavailable,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
 use trunkline_session_store::{Digest, InboxId};
 
-use crate::acts::{Answer, Asked, Files, Pause, Plan, Question, View, no_answer};
+use crate::acts::{Answer, Asked, Discarded, Files, Pause, Plan, Question, View};
 use crate::agent::new_id;
-use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, contained, pending};
+use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, WorkspaceFault, contained, pending};
 
 impl Session {
     /// Does an act. Returns what follows from it.
@@ -109,13 +109,57 @@ impl Session {
                 Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, kept).await),
                 None => Answer::Undo(None),
             },
+            Question::Discarded(Discarded(entry)) => match self.executor(entry.id) {
+                Some(tool) => Answer::Words(contained::discarded(tool.as_ref(), entry).await),
+                None => Answer::Words(None),
+            },
             Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
             Question::Start => Answer::Start(self.base().await),
-            question => match &self.settings().workspace {
-                Some(workspace) => files(workspace.as_ref(), question).await,
-                None => Answer::Commit(Err(no_answer())),
-            },
+            Question::OwnChanges(base, touched, Some(spans)) => Answer::OwnChanges(match self.folder() {
+                Ok(folder) => folder.own_changes(base, touched, spans).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::OwnChanges(base, touched, None) => {
+                let changes = match self.folder() {
+                    Ok(folder) => folder.changes(base, touched).await,
+                    Err(fault) => Err(fault),
+                };
+                Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
+            }
+            Question::States(base, after, touched, spans, paths) => Answer::States(match self.folder() {
+                Ok(folder) => folder.states(base, after.as_deref(), touched, spans.as_deref(), paths).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::Compare(left, kept) => Answer::Compared(match self.folder() {
+                Ok(folder) => folder.compare(left, kept).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::FindCommit(deciding) => Answer::Commit(match self.folder() {
+                Ok(folder) => folder.find_commit(deciding).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::Commit(deciding) => Answer::Commit(match self.folder() {
+                Ok(folder) => folder.commit(deciding).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::WriteCommit(deciding) => Answer::Prepared(match self.folder() {
+                Ok(folder) => folder.write_commit(deciding).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::Bound(binding) => Answer::Bound(match self.folder() {
+                Ok(folder) => folder.bound(binding).await,
+                Err(fault) => Err(fault),
+            }),
+            Question::Bind(binding) => Answer::Bind(match self.folder() {
+                Ok(folder) => folder.bind(binding).await,
+                Err(fault) => Err(fault),
+            }),
         })
+    }
+
+    fn folder(&self) -> Result<&dyn Workspace, WorkspaceFault> {
+        let message = "this session was opened without its folder".to_owned();
+        self.settings().workspace.as_deref().ok_or(WorkspaceFault { message })
     }
 
     /// Returns the tool that applies a proposal.
@@ -141,28 +185,5 @@ impl Session {
             kept.push(Kept { fingerprint: fingerprint.clone(), bytes });
         }
         Ok(Some(kept))
-    }
-}
-
-/// Asks the workspace.
-async fn files(workspace: &dyn Workspace, question: &Question) -> Answer {
-    match question {
-        Question::OwnChanges(base, touched, Some(spans)) => {
-            Answer::OwnChanges(workspace.own_changes(base, touched, spans).await)
-        }
-        Question::OwnChanges(base, touched, None) => {
-            let changes = workspace.changes(base, touched).await;
-            Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
-        }
-        Question::States(base, after, touched, spans, paths) => {
-            let spans = spans.as_deref();
-            Answer::States(workspace.states(base, after.as_deref(), touched, spans, paths).await)
-        }
-        Question::FindCommit(deciding) => Answer::Commit(workspace.find_commit(deciding).await),
-        Question::Commit(deciding) => Answer::Commit(workspace.commit(deciding).await),
-        Question::WriteCommit(deciding) => Answer::Prepared(workspace.write_commit(deciding).await),
-        Question::Bound(binding) => Answer::Bound(workspace.bound(binding).await),
-        Question::Bind(binding) => Answer::Bind(workspace.bind(binding).await),
-        _ => Answer::Commit(Err(no_answer())),
     }
 }

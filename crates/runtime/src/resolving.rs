@@ -14,6 +14,8 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::Record;
 
 use crate::acts::Plan;
+use crate::acts::decide::ruled;
+use crate::acts::stage::stage;
 use crate::layers::resolve::{because, note};
 use crate::{CallPlace, Cancel, RuntimeError, Session, ToolOutput};
 use crate::{choices, contained};
@@ -90,7 +92,7 @@ impl Session {
                 // What it may have been allowed when that was staged, a rule may have taken from it since.
                 let mut records = match details.action {
                     Action::Discard => vec![note(&event)],
-                    Action::Apply => match self.ruled(id, event, at) {
+                    Action::Apply => match ruled(&self.view(&self.writer()), id, event) {
                         Ok(records) => records,
                         Err(fault) => {
                             return self.answer_calls(vec![(place.clone(), fault.to_string())]).await;
@@ -182,7 +184,7 @@ impl Session {
             () = cut_off => (text(OUTCOME_UNKNOWN, true), false),
         };
         let ToolOutput { mut content, is_error, proposals, .. } = output;
-        let (records, told) = self.stage(proposals, place, self.settings().now())?;
+        let (records, told) = stage(&self.view(&self.writer()), proposals, place)?;
         content.extend(told.map(Part::text));
         let mut output = text(String::new(), is_error);
         output.content = content;

@@ -5,7 +5,6 @@
     reason = "helpers beside the tests, which the exception for tests does not cover"
 )]
 
-// All but one need the layers; that one holds what is sent without them, and is built without them too.
 mod applying;
 mod approvals;
 mod asking_again;

@@ -73,11 +73,9 @@ async fn bodies(chat: bool, with: impl Fn(AgentBuilder) -> AgentBuilder) -> Stri
 async fn check(chat: bool, expected: Expect) {
     let sent = bodies(chat, |agent| agent).await;
     expected.assert_eq(&sent);
-    {
-        let asked_for = bodies(chat, AgentBuilder::with_revert).await;
-        // The same script tells the two apart, or the comparison above would say nothing.
-        assert!(asked_for.contains("Leave a branch") && asked_for.contains("(n1) look"), "{asked_for}");
-    }
+    let asked_for = bodies(chat, AgentBuilder::with_revert).await;
+    // The same script tells the two apart, or the comparison above would say nothing.
+    assert!(asked_for.contains("Leave a branch") && asked_for.contains("(n1) look"), "{asked_for}");
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ const IMPURE: &[&str] = &[
 
 /// Parts of a crate that asks the world which do not: they hold to the same, and wait for nothing.
 const PURE_PARTS: &[&str] = &["crates/runtime/src/acts/"];
-const WAITS: &[&str] = &[".await", "async", "tokio", "dyn Tool", "dyn Workspace", "dyn SessionStore"];
+const WAITS: &[&str] = &[".await", "async", "tokio", "dyn"];
 
 /// Checks one file.
 pub(super) fn check(path: &str, text: &str) -> Vec<Complaint> {

@@ -135,10 +135,10 @@ fn left(view: &View<'_>, asked: &mut Asked<'_>, run: &OpenRun, found: &Found) ->
     let mut states = |touched, spans, paths: &Vec<String>| {
         asked.states(Question::States(base.clone(), tree.clone(), touched, spans, paths.clone()))
     };
-    let mut files = states(touched, spans, &paths)?;
+    let mut files = states(touched, spans, &paths)?.unwrap_or_default();
     if !theirs.is_empty() {
         // What the run found of these does not matter any more.
-        files.extend(states(Vec::new(), None, &theirs)?);
+        files.extend(states(Vec::new(), None, &theirs)?.unwrap_or_default());
     }
     files.retain(|file| !found.mixed.contains(&file.path));
     let known: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use super::bind::not_committed;
 use super::changes::{Found, find, find_or_say_why};
-use super::turn::close_turn;
 use super::{Asked, Pause, Plan, Question, View};
 use crate::commit_message::commit_message;
 use crate::journal::entries;
@@ -59,13 +58,8 @@ pub(crate) fn close(
         return Err(stands_in(commit).into());
     }
     let ids = asked.ids(ids_of(run))?;
-    // A run that is tried again begins with what it is told, and where the files are now.
-    let start = match how {
-        CloseAs::Retry { .. } => Some((asked.start()?, asked.ids(1)?)),
-        _ => None,
-    };
     let mut draft = view.state.tree.draft();
-    close_turn((view.state, view.setup), &mut draft, "not run: a person closed the run first", view.at)?;
+    view.close_turn(&mut draft, "not run: a person closed the run first")?;
     let head = match how {
         CloseAs::Retry { reason } => {
             draft.append(Message::user(reason.as_str()), view.at).map_err(RuntimeError::from)?
@@ -76,8 +70,10 @@ pub(crate) fn close(
     let (records, decision) = decision::close(run, &ending(view, run, How::Closed(how), &found, over))?;
     let mut batch = entries(draft);
     batch.extend(records);
-    if let (CloseAs::Retry { reason }, Some((start, [id, ..]))) = (how, start) {
-        batch.extend(decision::open(Some(&decision), *id, reason, head, start, view.at)?);
+    // A run that is tried again begins with what it is told, and where the files are now.
+    if let CloseAs::Retry { reason } = how {
+        let (start, [id]) = (asked.start()?, asked.new_ids()?);
+        batch.extend(decision::open(Some(&decision), id, reason, head, start, view.at)?);
     }
     Ok(Plan::of(batch).then((decision, found.others)))
 }
@@ -104,7 +100,7 @@ pub(crate) fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) ->
     let (Some(run), Some((changes, tree))) = (run, changed) else {
         return Ok(Plan::of(Vec::new()).then(found));
     };
-    let [patch_set, decision, ..] = asked.ids(2)? else { return Ok(Plan::of(Vec::new()).then(found)) };
+    let [patch_set, decision] = asked.new_ids()?;
     let deciding = Deciding {
         run: run.record.id().to_string(),
         patch_set: patch_set.to_string(),

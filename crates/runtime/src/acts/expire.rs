@@ -8,6 +8,7 @@ use trunkline_resolve_queue::{Change, Event as QueueEvent, ProposalId};
 
 use super::{Pause, Plan, View};
 use crate::Proposal;
+use crate::layers::resolve::note;
 use crate::proposals::Chain;
 
 /// Notes that these are past their time. A call that waits for a decision is answered by its turn.
@@ -38,6 +39,11 @@ pub(crate) fn expire(view: &View<'_>, due: &[ProposalId]) -> Result<Plan, Pause>
 pub(crate) fn expire_due(view: &View<'_>) -> Result<Plan, Pause> {
     let due: Vec<ProposalId> = view.state.resolve.queue.due(view.at.0).map(|entry| entry.id).collect();
     expire(view, &due)
+}
+
+/// Notes that a proposal is past its time, without a word to the model.
+pub(crate) fn expire_alone(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
+    Ok(Plan::of(vec![note(&view.state.resolve.queue.expire(id, view.at.0)?)]))
 }
 
 /// Gives what is staged its time, unless its tool did.

@@ -3,15 +3,24 @@
 //! An act gets the session as its log tells it, and the answers that it has had. Where one is missing it returns the question,
 //! and is called again from its beginning when that is answered. So nothing is kept of an act that waits but its answers, and
 //! an act reads as if it did not wait. An answer counts only while the log stands where it stood when the question was asked.
+//! The time is another one in each call, so no question depends on it: it would be asked without end.
 //!
-//! Nothing here waits, asks a tool, or reads a clock: [`perform`](crate::Session::perform) does.
+//! Nothing here waits, reads a clock or asks a tool for more than the access that it declares: [`perform`](crate::Session::perform)
+//! does.
 
 pub(crate) mod apply;
 pub(crate) mod bind;
+pub(crate) mod calls;
 pub(crate) mod changes;
 pub(crate) mod close;
+pub(crate) mod decide;
 pub(crate) mod expire;
+pub(crate) mod late;
+pub(crate) mod moves;
 pub(crate) mod recover;
+pub(crate) mod roll_back;
+pub(crate) mod settle;
+pub(crate) mod stage;
 pub(crate) mod take_back;
 pub(crate) mod turn;
 
@@ -19,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
+use trunkline_message_tree::{Draft, Message, NodeId, Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
     Entry, Fingerprint, Lease, Preview, ProposalId, QueueError, ResolutionDetails, RuleError,
 };
@@ -33,8 +42,8 @@ use crate::state::State;
 use crate::tenure::LEASE_MS;
 use crate::turn::Setup;
 use crate::{
-    Base, Binding, BindingState, Bound, CallPlace, Deciding, Event, FileStates, Kept, OwnChanges, Prepared,
-    Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
+    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Event, FileStates, Kept, KeptFile,
+    Left, OwnChanges, Prepared, Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
 };
 
 /// What an act looks at.
@@ -77,6 +86,8 @@ pub(crate) enum Question {
     PutBack(ProposalId, Arc<[Kept]>),
     /// What takes a proposal back that was applied so.
     Undo(Box<Entry<Value>>, Arc<[Kept]>),
+    /// What its tool says of the discard of a proposal.
+    Discarded(Discarded),
     /// So many new names.
     Ids(usize),
     /// How the files are where a run begins.
@@ -85,6 +96,8 @@ pub(crate) enum Question {
     OwnChanges(Base, Vec<Touched>, Option<Vec<Span>>),
     /// How files were at a base and are in a tree.
     States(Base, Option<String>, Vec<Touched>, Option<Vec<Span>>, Vec<String>),
+    /// What taking back what a run has left would do, with what is kept of the files from before.
+    Compare(Box<Left>, Vec<KeptFile>),
     /// The commit that has what was announced.
     FindCommit(Deciding),
     /// Likewise; it is made if there is none.
@@ -97,6 +110,16 @@ pub(crate) enum Question {
     Bind(Box<Binding>),
 }
 
+/// A proposal that is about to be discarded. It is known by its name: the time of the decision in it is another one each time.
+#[derive(Debug)]
+pub(crate) struct Discarded(pub(crate) Box<Entry<Value>>);
+
+impl PartialEq for Discarded {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
 /// The answer to a question.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -106,10 +129,13 @@ pub(crate) enum Answer {
     Observed(Option<Vec<Fingerprint>>),
     PutBack,
     Undo(Option<(Value, Preview)>),
+    /// `None` if it says nothing.
+    Words(Option<String>),
     Ids(Vec<Uuid>),
     Start(Result<Start, WorkspaceFault>),
     OwnChanges(Result<OwnChanges, WorkspaceFault>),
     States(Result<Vec<FileStates>, WorkspaceFault>),
+    Compared(Result<Comparison, WorkspaceFault>),
     Commit(Result<Option<String>, WorkspaceFault>),
     Prepared(Result<Option<Prepared>, WorkspaceFault>),
     Bound(Result<BindingState, WorkspaceFault>),
@@ -181,14 +207,14 @@ impl<'a> Asked<'a> {
     fn kept(&mut self, question: Question) -> Result<Option<Arc<[Kept]>>, Pause> {
         match self.ask(question)? {
             Answer::Kept(kept) => Ok(kept.clone()),
-            _ => Ok(None),
+            _ => Err(mistaken()),
         }
     }
 
     fn observe(&mut self, id: ProposalId) -> Result<Option<&'a [Fingerprint]>, Pause> {
         match self.ask(Question::Observe(id))? {
             Answer::Observed(observed) => Ok(observed.as_deref()),
-            _ => Ok(None),
+            _ => Err(mistaken()),
         }
     }
 
@@ -211,71 +237,88 @@ impl<'a> Asked<'a> {
     ) -> Result<Option<&'a (Value, Preview)>, Pause> {
         match self.ask(Question::Undo(Box::new(entry.clone()), kept))? {
             Answer::Undo(undo) => Ok(undo.as_ref()),
-            _ => Ok(None),
+            _ => Err(mistaken()),
+        }
+    }
+
+    fn discarded(&mut self, entry: &Entry<Value>) -> Result<Option<String>, Pause> {
+        match self.ask(Question::Discarded(Discarded(Box::new(entry.clone()))))? {
+            Answer::Words(words) => Ok(words.clone()),
+            _ => Err(mistaken()),
         }
     }
 
     fn ids(&mut self, count: usize) -> Result<&'a [Uuid], Pause> {
         match self.ask(Question::Ids(count))? {
             Answer::Ids(ids) => Ok(ids),
-            _ => Ok(&[]),
+            _ => Err(mistaken()),
         }
+    }
+
+    fn new_ids<const N: usize>(&mut self) -> Result<[Uuid; N], Pause> {
+        let refused = |_| RuntimeError::Refused { reason: format!("{N} names were asked for and not given") };
+        Ok(self.ids(N)?.try_into().map_err(refused)?)
     }
 
     fn start(&mut self) -> Result<Start, Pause> {
         match self.ask(Question::Start)? {
             Answer::Start(start) => Ok(start.clone()?),
-            _ => Err(no_answer().into()),
+            _ => Err(mistaken()),
         }
     }
 
     fn own_changes(&mut self, question: Question) -> Result<Result<&'a OwnChanges, WorkspaceFault>, Pause> {
         match self.ask(question)? {
             Answer::OwnChanges(own) => Ok(own.as_ref().map_err(Clone::clone)),
-            _ => Ok(Err(no_answer())),
+            _ => Err(mistaken()),
         }
     }
 
-    /// Returns how files were and are, as far as that can be told.
-    fn states(&mut self, question: Question) -> Result<Vec<FileStates>, Pause> {
+    fn states(&mut self, question: Question) -> Result<Result<Vec<FileStates>, WorkspaceFault>, Pause> {
         match self.ask(question)? {
-            Answer::States(Ok(states)) => Ok(states.clone()),
-            _ => Ok(Vec::new()),
+            Answer::States(states) => Ok(states.clone()),
+            _ => Err(mistaken()),
+        }
+    }
+
+    fn comparison(&mut self, left: Left, kept: Vec<KeptFile>) -> Result<Comparison, Pause> {
+        match self.ask(Question::Compare(Box::new(left), kept))? {
+            Answer::Compared(comparison) => Ok(comparison.clone()?),
+            _ => Err(mistaken()),
         }
     }
 
     fn commit(&mut self, question: Question) -> Result<Option<String>, Pause> {
         match self.ask(question)? {
             Answer::Commit(commit) => Ok(commit.clone()?),
-            _ => Err(no_answer().into()),
+            _ => Err(mistaken()),
         }
     }
 
     fn prepared(&mut self, deciding: &Deciding) -> Result<Option<Prepared>, Pause> {
         match self.ask(Question::WriteCommit(deciding.clone()))? {
             Answer::Prepared(prepared) => Ok(prepared.clone()?),
-            _ => Err(no_answer().into()),
+            _ => Err(mistaken()),
         }
     }
 
     fn bound(&mut self, binding: &Binding) -> Result<Result<BindingState, WorkspaceFault>, Pause> {
         match self.ask(Question::Bound(Box::new(binding.clone())))? {
             Answer::Bound(state) => Ok(state.clone()),
-            _ => Ok(Err(no_answer())),
+            _ => Err(mistaken()),
         }
     }
 
     fn bind(&mut self, binding: &Binding) -> Result<Result<Bound, WorkspaceFault>, Pause> {
         match self.ask(Question::Bind(Box::new(binding.clone())))? {
             Answer::Bind(bound) => Ok(bound.clone()),
-            _ => Ok(Err(no_answer())),
+            _ => Err(mistaken()),
         }
     }
 }
 
-/// What is said where there is nothing to ask.
-pub(crate) fn no_answer() -> WorkspaceFault {
-    WorkspaceFault { message: "this session was opened without its folder".to_owned() }
+fn mistaken() -> Pause {
+    RuntimeError::Refused { reason: "a question was given the answer to another one".to_owned() }.into()
 }
 
 /// What an act records, in one batch, what is told of it then, and what follows from it.
@@ -308,6 +351,11 @@ impl View<'_> {
         let mut draft = self.state.tree.draft();
         draft.append(Message::harness(text), self.at)?;
         Ok(entries(draft))
+    }
+
+    /// Closes the open turn on a draft, as a person goes elsewhere. Returns the result nodes.
+    fn close_turn(&self, draft: &mut Draft<'_>, why: &str) -> Result<Vec<NodeId>, RuntimeError> {
+        turn::close_turn((self.state, self.setup), draft, why, self.at)
     }
 
     /// Whether the time of a proposal is over and nobody has noted it.

@@ -50,7 +50,10 @@ pub(crate) fn take_back(
         return Err(no("the bytes that it wrote over are not in the session".to_owned()).into());
     };
     let rest = |fingerprint: &Fingerprint| !entry.left_out.contains(&fingerprint.subject);
-    let kept: Arc<[Kept]> = kept.iter().filter(|kept| rest(&kept.fingerprint)).cloned().collect();
+    let kept: Arc<[Kept]> = match kept.iter().all(|kept| rest(&kept.fingerprint)) {
+        true => kept,
+        false => kept.iter().filter(|kept| rest(&kept.fingerprint)).cloned().collect(),
+    };
     let Some((payload, preview)) = asked.undo(&entry, kept)? else {
         return Err(no(format!("its tool {source:?} cannot take it back")).into());
     };
