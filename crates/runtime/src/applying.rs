@@ -104,12 +104,12 @@ impl Session {
 
     /// Gives the attempt at hand more time, once a third of what it had is over.
     async fn renew(&mut self, attempt: Attempt) -> Result<(), RuntimeError> {
-        if apply::renew(&self.view(&self.writer()), attempt).is_none() {
+        if apply::renew(&self.view(), attempt).is_none() {
             return Ok(());
         }
         // After a write that failed nobody knows what was kept, and the next one has to know.
         self.catch_up().await?;
-        let renewed = apply::renew(&self.view(&self.writer()), attempt);
+        let renewed = apply::renew(&self.view(), attempt);
         self.commit(renewed.into_iter().collect(), None).await
     }
 }

@@ -43,7 +43,7 @@ impl Session {
             records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
             let attempt = match call.approved {
                 Some(id) => {
-                    let (record, attempt) = begin_gate(&self.view(&self.writer()), id)?;
+                    let (record, attempt) = begin_gate(&self.view(), id)?;
                     records.push(record);
                     Some(attempt)
                 }
@@ -145,7 +145,7 @@ impl Session {
         let Running { place, tool, attempt, pushed, began } = one;
         let pushed = pushed.close();
         let returned = Returned { output, pushed, ran, elapsed: began.elapsed() };
-        let plan = finish(&self.view(&self.writer()), (&place, &tool, attempt), returned)?;
+        let plan = finish(&self.view(), (&place, &tool, attempt), returned)?;
         self.write(plan, None).await
     }
 }

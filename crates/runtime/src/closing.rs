@@ -224,7 +224,7 @@ impl Session {
         }
         let why = failed.map(|(_, why)| why).unwrap_or_default();
         let why = format!("somebody else keeps moving the branch: {why}");
-        Err(not_committed(&self.view(&self.writer()), &why))
+        Err(not_committed(&self.view(), &why))
     }
 
     /// Returns whether the open run may commit. Of a rollback that was said when it was asked for, and not by who finishes it.

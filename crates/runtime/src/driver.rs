@@ -351,7 +351,7 @@ impl Session {
         &mut self,
         answers: Vec<(CallPlace, String)>,
     ) -> Result<(), RuntimeError> {
-        let plan = answer(&self.view(&self.writer()), answers);
+        let plan = answer(&self.view(), answers);
         self.write(plan, None).await
     }
 }

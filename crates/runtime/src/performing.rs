@@ -33,10 +33,9 @@ impl Session {
         &self,
         act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<T, Pause>,
     ) -> Result<T, RuntimeError> {
-        let writer = self.writer();
         let mut known = Vec::new();
         loop {
-            match act(&self.view(&writer), &mut Asked::of(&known)) {
+            match act(&self.view(), &mut Asked::of(&known)) {
                 Ok(learned) => return Ok(learned),
                 Err(Pause::Refused(fault)) => return Err(fault),
                 Err(Pause::Needs(question, counting)) => {
@@ -60,12 +59,12 @@ impl Session {
     }
 
     /// Returns what an act looks at now.
-    pub(crate) fn view<'a>(&'a self, writer: &'a str) -> View<'a> {
+    pub(crate) fn view(&self) -> View<'_> {
         let settings = self.settings();
         View {
             state: &self.state,
             setup: &settings.setup,
-            writer,
+            token: self.lease.token(),
             alone: self.tenure.is_alone(),
             settled: self.tenure.is_settled(),
             expire_after: settings.expire_after,
@@ -76,11 +75,6 @@ impl Session {
             },
             at: settings.now(),
         }
-    }
-
-    /// What the session's writer is called in a lease.
-    pub(crate) fn writer(&self) -> String {
-        format!("writer {}", self.lease.token())
     }
 
     async fn answer_to(&self, question: &Question) -> Result<Answer, RuntimeError> {

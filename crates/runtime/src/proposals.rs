@@ -145,7 +145,7 @@ pub(crate) fn refused(fault: QueueError) -> RuntimeError {
 impl Session {
     /// Returns the records of words to the model, or of what it is told after its turn.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
-        self.view(&self.writer()).telling(text)
+        self.view().telling(text)
     }
 
     /// Tells what had no place while the turn was open.
@@ -154,7 +154,7 @@ impl Session {
             return Ok(());
         }
         let text = self.state.resolve.untold.join("\n");
-        let mut records = self.view(&self.writer()).saying(&text)?;
+        let mut records = self.view().saying(&text)?;
         records.push(held::told(self.settings().now()));
         self.commit(records, None).await
     }

@@ -78,7 +78,7 @@ impl Session {
     }
 
     fn holder_of(&self, entry: &Entry<Value>) -> Holder {
-        holder_of(&self.view(&self.writer()), entry)
+        holder_of(&self.view(), entry)
     }
 
     async fn settle_attempt(&mut self, id: ProposalId, sight: Sight) -> Result<(), RuntimeError> {

@@ -92,7 +92,7 @@ impl Session {
                 // What it may have been allowed when that was staged, a rule may have taken from it since.
                 let mut records = match details.action {
                     Action::Discard => vec![note(&event)],
-                    Action::Apply => match ruled(&self.view(&self.writer()), id, event) {
+                    Action::Apply => match ruled(&self.view(), id, event) {
                         Ok(records) => records,
                         Err(fault) => {
                             return self.answer_calls(vec![(place.clone(), fault.to_string())]).await;
@@ -184,7 +184,7 @@ impl Session {
             () = cut_off => (text(OUTCOME_UNKNOWN, true), false),
         };
         let ToolOutput { mut content, is_error, proposals, .. } = output;
-        let (records, told) = stage(&self.view(&self.writer()), proposals, place)?;
+        let (records, told) = stage(&self.view(), proposals, place)?;
         content.extend(told.map(Part::text));
         let mut output = text(String::new(), is_error);
         output.content = content;

@@ -38,7 +38,7 @@ impl Session {
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn rollback(&mut self, of: DecisionId) -> Result<Decision, RuntimeError> {
         self.catch_up().await?;
-        roll_back::check_at_rest(&self.view(&self.writer()))?;
+        roll_back::check_at_rest(&self.view())?;
         self.load_whole().await?;
         let commits = self.settings().commits;
         self.perform(|view, asked| roll_back::begin(view, asked, of, commits)).await?;

@@ -50,8 +50,8 @@ use crate::{
 pub(crate) struct View<'a> {
     pub(crate) state: &'a State,
     pub(crate) setup: &'a Setup,
-    /// What the session's writer is called in a lease.
-    pub(crate) writer: &'a str,
+    /// The token of the session's writer.
+    pub(crate) token: u64,
     /// Whether the writer before this one is gone for certain.
     pub(crate) alone: bool,
     /// Whether no lease of an earlier writer can stand any more.
@@ -367,8 +367,13 @@ impl View<'_> {
         pending::executor_of(self.state, &self.setup.catalogue, proposal).is_some()
     }
 
+    /// Returns what the session's writer is called in a lease.
+    fn writer(&self) -> String {
+        format!("writer {}", self.token)
+    }
+
     fn lease(&self, from: Timestamp) -> Lease {
-        Lease { holder: self.writer.to_owned(), until: from.0.saturating_add(LEASE_MS) }
+        Lease { holder: self.writer(), until: from.0.saturating_add(LEASE_MS) }
     }
 
     /// Returns the plan that records something together with what the model is told of it: in the result of a call, or in a

@@ -51,7 +51,7 @@ pub(crate) fn holder_of(view: &View<'_>, entry: &Entry<Value>) -> Holder {
         return Holder::Lapsed(view.at);
     };
     let alone = view.alone && !view.state.resolve.is_standing(entry.attempt());
-    if alone || lease.holder == view.writer {
+    if alone || lease.holder == view.writer() {
         return Holder::Gone;
     }
     // It was not renewed since this one writes, so it is over by then, whatever their clock or ours says.
