@@ -4,10 +4,11 @@
 //! is decided by the world: a reply, a result, a clock, a letter.
 
 use tokio::time::Instant;
-use trunkline_message_tree::{Author, Message, StopReason};
+use trunkline_message_tree::StopReason;
 use trunkline_providers::{DecodeError, ErrorKind, Fold, ProviderError, Request};
 
 use crate::acts::calls::answer;
+use crate::acts::open::{begin_run, say};
 use crate::acts::settle::settle;
 use crate::acts::stage::stage_gate;
 use crate::asking_again::{Asked, InVain, Waiting};
@@ -125,9 +126,9 @@ impl Session {
                         }
                     }
                     spent.nudged += 1;
-                    self.say(&text).await?;
+                    self.perform(|view, _| say(view, &text)).await?;
                 }
-                Step::OpenRun => self.begin_run().await?,
+                Step::OpenRun => self.perform(begin_run).await?,
                 Step::Wait(until) => {
                     let end = spent.since.checked_add(self.settings().limits.time);
                     self.wait_to_ask(until, &mut spent.waiting, end, seen, cancel).await?;
@@ -195,23 +196,6 @@ impl Session {
             return Some(Limit::Turns);
         }
         (spent.tokens >= limits.tokens).then_some(Limit::Tokens)
-    }
-
-    /// Appends words of the harness.
-    async fn say(&mut self, text: &str) -> Result<(), RuntimeError> {
-        let mut draft = self.state.tree.draft();
-        draft.append(Message::harness(text), self.settings().now())?;
-        let records = entries(draft);
-        self.commit(records, None).await
-    }
-
-    /// Opens a run for what stands at the head, as after a person went back to a prompt.
-    async fn begin_run(&mut self) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
-        let goal = goal.map(Message::text).unwrap_or_default();
-        let opened = self.opening(&goal, self.state.tree.head(), at).await?;
-        self.commit(opened, None).await
     }
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.

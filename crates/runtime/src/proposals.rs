@@ -14,9 +14,9 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Letter, Record};
 
-use crate::layers::resolve::{held, note, rules};
+use crate::layers::resolve::{note, rules};
 use crate::state::State;
-use crate::{RuntimeError, Session, letters};
+use crate::{RuntimeError, letters};
 
 /// Returns the letter that voids everything that waits or was approved, as
 /// [`Request::Distrust`](crate::letters::Request::Distrust) posts it: an import carries it in with the session, so that
@@ -140,22 +140,4 @@ impl Chain {
 
 pub(crate) fn refused(fault: QueueError) -> RuntimeError {
     RuntimeError::Proposal(fault)
-}
-
-impl Session {
-    /// Returns the records of words to the model, or of what it is told after its turn.
-    pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
-        self.view().telling(text)
-    }
-
-    /// Tells what had no place while the turn was open.
-    pub(crate) async fn tell_untold(&mut self) -> Result<(), RuntimeError> {
-        if self.state.open_turn().is_some() || self.state.resolve.untold.is_empty() {
-            return Ok(());
-        }
-        let text = self.state.resolve.untold.join("\n");
-        let mut records = self.view().saying(&text)?;
-        records.push(held::told(self.settings().now()));
-        self.commit(records, None).await
-    }
 }

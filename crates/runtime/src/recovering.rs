@@ -1,12 +1,11 @@
 //! What an attempt left behind that never reported its end: when that is looked up, and by whom.
 
 use serde_json::Value;
-use trunkline_resolve_queue::{Entry, Observation, ProposalId, State as At, Supersession};
+use trunkline_resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::InboxId;
 
 use crate::acts::recover::{Holder, Sight, holder_of, settle, settle_tidied};
-use crate::layers::resolve::{self, harness};
-use crate::proposals::Chain;
+use crate::layers::resolve;
 use crate::{Event, RuntimeError, Session, acts, letters};
 
 impl Session {
@@ -43,7 +42,7 @@ impl Session {
     /// Does what no step of a turn is about: lets expire what is past its time, and finds out what became of an attempt.
     pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
         self.perform(|view, _| acts::expire::expire_due(view)).await?;
-        self.tell_untold().await?;
+        self.perform(|view, _| acts::open::tell_untold(view)).await?;
         let interrupted = self.state.resolve.queue.interrupted().map(|entry| entry.id);
         let edits: Vec<ProposalId> =
             interrupted.filter(|id| self.state.resolve.gated_call(*id).is_none()).collect();
@@ -91,43 +90,6 @@ impl Session {
     /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
     pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
         self.distrust_rollback().await?;
-        let at = self.settings().now();
-        let mut chain = Chain::of(&self.state);
-        let waiting: Vec<(ProposalId, At)> =
-            chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
-        let mut dropped = Vec::new();
-        for (id, state) in waiting {
-            if state == At::Applying {
-                // What was in flight has been looked up before, unless somebody may be at it still.
-                chain.push(chain.queue.recover_fenced(id, Observation::Unclear, harness(), at.0))?;
-            }
-            if matches!(state, At::Applying | At::Unknown) {
-                // Looked up in the files it could only be offered again.
-                chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
-            }
-            let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
-            if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
-                chain.push(Ok(event))?;
-                dropped.push(id.to_string());
-            }
-        }
-        if !dropped.is_empty() {
-            let text = format!(
-                "This session was brought here from elsewhere. What waited there is dropped: {}. Propose it again if it is \
-                 still wanted.",
-                dropped.join(", ")
-            );
-            chain.records.extend(self.telling(&text)?);
-        }
-        chain.void_rules(at)?;
-        let mut records = chain.records;
-        records.push(resolve::distrusted(letter, at));
-        // What is different from now on is what the run does here. Where nobody can look, its end says so.
-        if self.state.decision.is_open()
-            && let Ok(start) = self.base().await
-        {
-            records.push(crate::layers::decision::based(&start, at));
-        }
-        self.commit(records, Some(letter)).await
+        self.perform_for(Some(letter), |view, asked| acts::recover::distrust(view, asked, letter)).await
     }
 }

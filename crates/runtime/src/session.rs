@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use trunkline_message_tree::{Message, MessageTree, Node, NodeId, Role, Timestamp};
+use trunkline_message_tree::{Message, MessageTree, Node, NodeId, Role};
 use trunkline_session_store::{
     Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
 };
 
+use crate::acts::open;
 use crate::agent::{Agent, Observer, Settings};
-use crate::journal::entries;
 use crate::layers::{decision, resolve, revert};
 use crate::shelf::{Kept, Place};
 use crate::state::State;
@@ -504,25 +504,6 @@ impl Session {
         text: &str,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let mut draft = self.state.tree.draft();
-        let node = draft.append(Message::user(text), at)?;
-        let mut records = entries(draft);
-        records.extend(self.opening(text, node, at).await?);
-        self.commit(records, letter).await
-    }
-
-    pub(crate) async fn opening(
-        &self,
-        goal: &str,
-        prompt: NodeId,
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        if self.state.decision.is_open() {
-            return Ok(Vec::new());
-        }
-        let base = self.base().await?;
-        let last = self.state.decision.last();
-        decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+        self.perform_for(letter, |view, asked| open::prompt(view, asked, text)).await
     }
 }

@@ -10,12 +10,14 @@ use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
     Entry, Fingerprint, Lease, Observation, ProposalId, State as At, Supersession,
 };
+use trunkline_session_store::InboxId;
 
 use super::apply::{NOBODY_LOOKED, discarded, on_one_line};
 use super::{Asked, Pause, Plan, View};
-use crate::Kept;
-use crate::layers::resolve::{harness, is_left, note};
+use crate::layers::decision::based;
+use crate::layers::resolve::{IMPORT, distrusted, harness, is_left, note};
 use crate::proposals::Chain;
+use crate::{Kept, RuntimeError};
 
 /// What put aside what was in flight when its branch was left.
 pub(crate) const LEFT_MEANWHILE: &str = "a move while it was applied";
@@ -59,6 +61,50 @@ pub(crate) fn holder_of(view: &View<'_>, entry: &Entry<Value>) -> Holder {
         true => Holder::Lapsed(Timestamp(lease.until)),
         false => Holder::Alive(lease),
     }
+}
+
+/// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
+pub(crate) fn distrust(view: &View<'_>, asked: &mut Asked<'_>, letter: InboxId) -> Result<Plan, Pause> {
+    let at = view.at;
+    let mut chain = Chain::of(view.state);
+    let waiting: Vec<(ProposalId, At)> =
+        chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
+    let mut dropped = Vec::new();
+    for (id, state) in waiting {
+        if state == At::Applying {
+            // What was in flight has been looked up before, unless somebody may be at it still.
+            chain.push(chain.queue.recover_fenced(id, Observation::Unclear, harness(), at.0))?;
+        }
+        if matches!(state, At::Applying | At::Unknown) {
+            // Looked up in the files it could only be offered again.
+            chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+        }
+        let cause = Supersession::BranchLeft { by: IMPORT.to_owned() };
+        if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
+            chain.push(Ok(event))?;
+            dropped.push(id.to_string());
+        }
+    }
+    if !dropped.is_empty() {
+        let text = format!(
+            "This session was brought here from elsewhere. What waited there is dropped: {}. Propose it again if it is \
+             still wanted.",
+            dropped.join(", ")
+        );
+        chain.records.extend(view.telling(&text)?);
+    }
+    chain.void_rules(at)?;
+    let mut records = chain.records;
+    records.push(distrusted(letter, at));
+    // What is different from now on is what the run does here. Where the files cannot be looked at, its end says so.
+    if view.state.decision.is_open() {
+        match asked.start() {
+            Ok(start) => records.push(based(&start, at)),
+            Err(Pause::Refused(RuntimeError::Workspace(_))) => {}
+            Err(pause) => return Err(pause),
+        }
+    }
+    Ok(Plan::of(records))
 }
 
 /// Settles an attempt. Where its traces have to go first it is taken over, and what was there before it returned:
