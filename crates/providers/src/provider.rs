@@ -2,6 +2,8 @@
 //!
 //! No runtime is named here. Who drops a reply drops its connection, which is how a turn is cancelled.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
@@ -65,33 +67,45 @@ pub trait Reply: Send {
     async fn next(&mut self) -> Result<Option<Event>, ProviderError>;
 }
 
-/// A provider whose kind is known only when the program runs.
-#[async_trait]
-impl Provider for Box<dyn Provider> {
-    fn origin(&self) -> &Origin {
-        self.as_ref().origin()
-    }
+/// Lets a pointer to a provider be one.
+macro_rules! provider_behind {
+    ($pointer:ident) => {
+        /// Does what the provider behind it does.
+        #[async_trait]
+        impl<T: Provider + ?Sized> Provider for $pointer<T> {
+            fn origin(&self) -> &Origin {
+                (**self).origin()
+            }
 
-    fn wire(&self) -> &str {
-        self.as_ref().wire()
-    }
+            fn wire(&self) -> &str {
+                (**self).wire()
+            }
 
-    fn support(&self, feature: Feature) -> Support {
-        self.as_ref().support(feature)
-    }
+            fn support(&self, feature: Feature) -> Support {
+                (**self).support(feature)
+            }
 
-    async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
-        self.as_ref().send(request).await
-    }
+            async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
+                (**self).send(request).await
+            }
 
-    fn answers_in_background(&self, request: &Request) -> bool {
-        self.as_ref().answers_in_background(request)
-    }
+            fn answers_in_background(&self, request: &Request) -> bool {
+                (**self).answers_in_background(request)
+            }
 
-    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
-        self.as_ref().fetch(request, id).await
-    }
+            async fn fetch(
+                &self,
+                request: &Request,
+                id: &str,
+            ) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+                (**self).fetch(request, id).await
+            }
+        }
+    };
 }
+
+provider_behind!(Box);
+provider_behind!(Arc);
 
 /// Returns whether a response of this status has an answer in it.
 pub(crate) fn is_answer(status: u16) -> bool {

@@ -40,6 +40,7 @@ mod openai_chat;
 mod openai_responses_decode;
 mod openai_responses_encode;
 mod pieces_of_calls;
+mod pointers;
 mod refusals;
 mod replay;
 mod replies;

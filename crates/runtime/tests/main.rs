@@ -14,6 +14,7 @@ mod binding_scene;
 mod bound_laws;
 mod bound_reasoning;
 mod calls;
+mod cancels;
 mod choice_laws;
 mod choices;
 mod closing;

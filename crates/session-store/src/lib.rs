@@ -14,6 +14,7 @@ mod interchange;
 pub mod kit;
 mod memory;
 mod notes;
+mod pointers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reading;

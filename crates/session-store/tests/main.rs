@@ -19,6 +19,7 @@ mod kit;
 mod laws;
 mod material;
 mod memory;
+mod pointers;
 #[cfg(feature = "sqlite")]
 mod seed;
 
