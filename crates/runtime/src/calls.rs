@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::{Id as TaskId, JoinSet};
 
+use crate::acts::View;
 use crate::acts::calls::{Returned, finish};
 use crate::acts::stage::begin_gate;
 use crate::journal::{self, CallStarted};
@@ -43,7 +44,7 @@ impl Session {
             records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
             let attempt = match call.approved {
                 Some(id) => {
-                    let (record, attempt) = begin_gate(&self.view(), id)?;
+                    let (record, attempt) = begin_gate(&View { at, ..self.view() }, id)?;
                     records.push(record);
                     Some(attempt)
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
 use trunkline_session_store::{Digest, InboxId};
 
-use crate::acts::{Answer, Asked, Discarded, Files, Pause, Plan, Question, View};
+use crate::acts::{Answer, Asked, Files, Pause, Plan, Question, View, roll_back};
 use crate::agent::new_id;
 use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, WorkspaceFault, contained, pending};
 
@@ -34,14 +34,17 @@ impl Session {
         act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<T, Pause>,
     ) -> Result<T, RuntimeError> {
         let mut known = Vec::new();
+        let mut view = self.view();
+        let began = view.at;
         loop {
-            match act(&self.view(), &mut Asked::of(&known)) {
+            match act(&view, &mut Asked::of(&known)) {
                 Ok(learned) => return Ok(learned),
                 Err(Pause::Refused(fault)) => return Err(fault),
                 Err(Pause::Needs(question, counting)) => {
                     known.truncate(counting);
                     let answer = self.answer_to(&question).await?;
                     known.push((*question, answer));
+                    view = View { began, ..self.view() };
                 }
             }
         }
@@ -61,6 +64,7 @@ impl Session {
     /// Returns what an act looks at now.
     pub(crate) fn view(&self) -> View<'_> {
         let settings = self.settings();
+        let at = settings.now();
         View {
             state: &self.state,
             setup: &settings.setup,
@@ -73,7 +77,8 @@ impl Session {
                 binds: settings.binds,
                 names_decisions: settings.names_decisions,
             },
-            at: settings.now(),
+            at,
+            began: at,
         }
     }
 
@@ -95,18 +100,24 @@ impl Session {
             Question::Preimages(named) => Answer::Kept(self.preimages(named).await?.map(Arc::from)),
             Question::PutBack(id, kept) => {
                 if let (Some(entry), Some(tool)) = (queue.get(*id), self.executor(*id)) {
-                    let _ = contained::put_back(tool.as_ref(), entry, kept).await;
+                    let _ = contained::put_back(tool.as_ref(), entry, &kept.0).await;
                 }
                 Answer::PutBack
             }
             Question::Undo(entry, kept) => match self.executor(entry.id) {
-                Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, kept).await),
+                Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, &kept.0).await),
                 None => Answer::Undo(None),
             },
-            Question::Discarded(Discarded(entry)) => match self.executor(entry.id) {
-                Some(tool) => Answer::Words(contained::discarded(tool.as_ref(), entry).await),
-                None => Answer::Words(None),
-            },
+            Question::Discarded(entries) => {
+                let mut words = Vec::new();
+                for entry in entries {
+                    words.push(match self.executor(entry.id) {
+                        Some(tool) => contained::discarded(tool.as_ref(), entry).await,
+                        None => None,
+                    });
+                }
+                Answer::Words(words)
+            }
             Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
             Question::Start => Answer::Start(self.base().await),
             Question::OwnChanges(base, touched, Some(spans)) => Answer::OwnChanges(match self.folder() {
@@ -125,7 +136,7 @@ impl Session {
                 Err(fault) => Err(fault),
             }),
             Question::Compare(left, kept) => Answer::Compared(match self.folder() {
-                Ok(folder) => folder.compare(left, kept).await,
+                Ok(folder) => folder.compare(left, &roll_back::files(kept)).await,
                 Err(fault) => Err(fault),
             }),
             Question::FindCommit(deciding) => Answer::Commit(match self.folder() {

@@ -3,11 +3,10 @@
 
 use trunkline_decision_objects::{Decision, DecisionId};
 
+use crate::acts::Pieces;
 use crate::acts::bind::Settled;
 use crate::acts::roll_back::{self, Failed, Rest, refused};
-use crate::{
-    Cancel, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Workspace, WorkspaceFault,
-};
+use crate::{Cancel, Comparison, FileStates, Left, RuntimeError, Session, Stop, Workspace, WorkspaceFault};
 
 impl Session {
     /// Says what [`rollback`](Session::rollback) would do to the files, and which of them stand in its way. Changes nothing,
@@ -132,9 +131,10 @@ impl Session {
         &mut self,
         workspace: &dyn Workspace,
         left: &Left,
-        kept: &[KeptFile],
+        kept: &[Pieces],
     ) -> Result<Option<(WorkspaceFault, Vec<FileStates>)>, RuntimeError> {
-        let Err(fault) = self.restore(workspace, left, kept).await? else { return Ok(None) };
+        let restored = self.restore(workspace, left, &roll_back::files(kept)).await?;
+        let Err(fault) = restored else { return Ok(None) };
         let back = match self.find_out(|view, asked| roll_back::failed(view, asked, left, kept)).await? {
             Failed::Later => return Err(fault.into()),
             Failed::Undo(back) => back,

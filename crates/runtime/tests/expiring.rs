@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use expect_test::expect;
-use serde_json::{Value, json};
-use trunkline_runtime::message_tree::{Timestamp, notation};
+use serde_json::{Map, Value, json};
+use trunkline_runtime::message_tree::{Timestamp, ToolSpec, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::MemoryStore;
-use trunkline_runtime::{AgentBuilder, Cancel, Decider, Said, Session};
+use trunkline_runtime::{
+    Access, AgentBuilder, Base, Cancel, Changes, Decider, Deciding, Said, Session, Tool, ToolContext,
+    ToolOutput, Touched, Workspace, WorkspaceFault,
+};
 
-use crate::many::Disk;
+use crate::many::{Disk, Lacks, Many};
 use crate::recovering::{agent, soon, three, words};
-use crate::story::{World, stop_line};
+use crate::story::{World, replies, stop_line};
 
 /// Ten seconds for everything that is staged, and a clock that is moved by hand.
 fn slow(turns: Vec<Turn>) -> (AgentBuilder, Disk, Arc<Mutex<u64>>) {
@@ -100,4 +103,102 @@ async fn a_question_ends_when_the_time_for_it_is_over() {
         assert_eq!(stop_line(&stop), "decided other: answered");
         assert_eq!((state(&session), *asked.lock().unwrap()), (State::Expired, 1));
     }
+}
+
+/// A tool that takes three seconds to hear of a discard, and counts how often it does.
+struct SlowToHear {
+    inner: Many,
+    now: Arc<Mutex<u64>>,
+    heard: Arc<Mutex<u32>>,
+}
+
+#[async_trait]
+impl Tool for SlowToHear {
+    fn spec(&self) -> ToolSpec {
+        self.inner.spec()
+    }
+
+    fn access(&self) -> Access {
+        self.inner.access()
+    }
+
+    async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
+        self.inner.run(arguments, context).await
+    }
+
+    async fn discarded(&self, _: &Entry<Value>) -> Option<String> {
+        *self.now.lock().unwrap() += 3_000;
+        *self.heard.lock().unwrap() += 1;
+        None
+    }
+}
+
+#[tokio::test]
+async fn what_was_declined_in_time_is_declined_once_however_long_its_tool_takes_to_hear_of_it() {
+    for together in [false, true] {
+        let now = Arc::new(Mutex::new(1_000_u64));
+        let heard = Arc::new(Mutex::new(0));
+        let clock = Arc::clone(&now);
+        let inner = Many { disk: Disk::default(), lacks: Lacks::Nothing };
+        let edit = |id: &str, path: &str| Turn::new().call(id, "many", &json!({ "edits": { path: "new" } }));
+        let turns = vec![edit("c1", "a"), edit("c2", "b"), Turn::say("done")];
+        let agent = World::default()
+            .agent(replies(turns))
+            .tool(SlowToHear { inner, now: Arc::clone(&now), heard: Arc::clone(&heard) })
+            .clock(move || Timestamp(*clock.lock().unwrap()))
+            .proposals_expire_after(Duration::from_secs(10));
+        let mut session = start(agent).await;
+        session.prompt("go", &Cancel::new()).await.unwrap();
+        *now.lock().unwrap() = 10_000;
+        let count = if together {
+            let decided = session.decide_all(None, &Said::new(Verdict::Discard, "no")).await.unwrap();
+            assert!(decided.iter().all(|(_, result)| result.is_ok()), "{decided:?}");
+            decided.len()
+        } else {
+            session.decide(ProposalId(1), Verdict::Discard, "no").await.unwrap();
+            1
+        };
+        assert_eq!(*heard.lock().unwrap() as usize, count);
+        assert_eq!(state(&session), State::Discarded);
+    }
+}
+
+/// Files that take three seconds to look at.
+struct SlowToLook(Arc<Mutex<u64>>);
+
+#[async_trait]
+impl Workspace for SlowToLook {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base { commit: None, tree: Some("a".repeat(40)) })
+    }
+
+    async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
+        *self.0.lock().unwrap() += 3_000;
+        self.base().await.map(Some)
+    }
+
+    async fn changes(&self, _: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        Ok(Changes::default())
+    }
+
+    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+
+    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_in_time_runs_however_long_the_files_are_looked_at_before() {
+    let call = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
+    let (agent, _, now) = slow(vec![call, Turn::say("done")]);
+    let mut session = start(agent.workspace(Arc::new(SlowToLook(Arc::clone(&now))))).await;
+    assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
+    *now.lock().unwrap() += 8_000;
+    session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    let stop = stop_line(&session.resume(&Cancel::new()).await);
+    assert!(stop.starts_with("decided other: answered"), "{stop}");
+    assert_eq!(state(&session), State::Applied);
 }

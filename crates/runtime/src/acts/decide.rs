@@ -54,7 +54,7 @@ pub(crate) fn decide(
         result?;
     }
     if let Some(letter) = letter.filter(|_| records.is_empty()) {
-        records.push(journal::letter_taken(letter, letters::VERDICT, view.at));
+        records.push(journal::letter_taken(letter, letters::VERDICT, view.began));
     }
     Ok(Plan::of(records))
 }
@@ -66,12 +66,13 @@ pub(crate) fn decide_each(
     ids: &[ProposalId],
     (said, seen): (&Said, Option<u32>),
 ) -> Result<Plan<Decided>, Pause> {
-    let at = view.at;
+    // What was in time when they said it is decided, however long the tools take that hear of it.
+    let at = view.began;
     let person = Actor::new(ActorKind::Person, said.name.clone());
     let mut ruling = Ruling::new(said.verdict, person.clone(), said.reason.clone());
     (ruling.only, ruling.seen) = (said.only.clone(), seen);
     let mut chain = Chain::of(view.state);
-    let mut told = Vec::new();
+    let mut discarded: Vec<Entry<Value>> = Vec::new();
     let mut decided: Decided = Vec::new();
     let queue = &view.state.resolve.queue;
     for (id, answer) in queue.decide_each(ids.iter().copied(), &ruling, at.0) {
@@ -87,8 +88,7 @@ pub(crate) fn decide_each(
             chain.push(Ok(event.clone()))?;
             chain.use_asking(id, &judgement, at)?;
             if said.verdict == Verdict::Discard && view.state.resolve.gated_call(id).is_none() {
-                let words = discard_words(view, asked, chain.queue.get(id))?;
-                told.push(format!("A person declined {id}. {words}"));
+                discarded.extend(chain.queue.get(id).cloned());
             }
         }
         decided.push((id, answer.map(drop).map_err(refused)));
@@ -107,8 +107,12 @@ pub(crate) fn decide_each(
             }
         }
     }
-    if !told.is_empty() {
-        chain.records.extend(view.telling(&told.join("\n"))?);
+    if !discarded.is_empty() {
+        let own = asked.discarded(discarded.clone())?;
+        let told = discarded.iter().zip(own).map(|(entry, own)| {
+            format!("A person declined {}. {}", entry.id, discard_words(entry, own.as_deref()))
+        });
+        chain.records.extend(view.telling(&told.collect::<Vec<_>>().join("\n"))?);
     }
     Ok(Plan::of(chain.records).then(decided))
 }
@@ -184,18 +188,9 @@ pub(crate) fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Pl
 ///
 /// The words travel with the decision, so the tool hears of it right before it is recorded; after a crash in between
 /// it hears of it again.
-fn discard_words(
-    view: &View<'_>,
-    asked: &mut Asked<'_>,
-    entry: Option<&Entry<Value>>,
-) -> Result<String, Pause> {
-    let Some(entry) = entry else { return Ok(String::new()) };
-    let words = match view.has_executor(&entry.proposal) {
-        true => asked.discarded(entry)?,
-        false => None,
-    };
+fn discard_words(entry: &Entry<Value>, own: Option<&str>) -> String {
     let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-    Ok(words.unwrap_or_else(|| discard_text(&entry.proposal.label, reason)))
+    own.map_or_else(|| discard_text(&entry.proposal.label, reason), str::to_owned)
 }
 
 impl Chain {

@@ -3,9 +3,9 @@
 //! An act gets the session as its log tells it, and the answers that it has had. Where one is missing it returns the question,
 //! and is called again from its beginning when that is answered. So nothing is kept of an act that waits but its answers, and
 //! an act reads as if it did not wait. An answer counts only while the log stands where it stood when the question was asked.
-//! The time is another one in each call, so no question depends on it: it would be asked without end.
+//! The time is another one in each call, so no question holds it: it would be asked without end.
 //!
-//! Nothing here waits, reads a clock or asks a tool for more than the access that it declares: [`perform`](crate::Session::perform)
+//! Nothing here waits, reads a clock, or asks a tool for more than its access and the effects of a call: [`perform`](crate::Session::perform)
 //! does.
 
 pub(crate) mod apply;
@@ -44,8 +44,8 @@ use crate::state::State;
 use crate::tenure::LEASE_MS;
 use crate::turn::Setup;
 use crate::{
-    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Event, FileStates, Kept, KeptFile,
-    Left, OwnChanges, Prepared, Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
+    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Event, FileStates, Kept, Left,
+    OwnChanges, Prepared, Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
 };
 
 /// What an act looks at.
@@ -61,7 +61,10 @@ pub(crate) struct View<'a> {
     /// The time that a proposal has if its tool gives it none.
     pub(crate) expire_after: Option<Duration>,
     pub(crate) files: Files,
+    /// When the act is called this time.
     pub(crate) at: Timestamp,
+    /// When it was called first: of what a person decided then, that is the time.
+    pub(crate) began: Timestamp,
 }
 
 /// What an agent does with the files of a run.
@@ -85,11 +88,11 @@ pub(crate) enum Question {
     /// The bytes that have these names in the log.
     Preimages(Vec<(Fingerprint, Option<Digest>)>),
     /// Not how something is, but that a tool puts back what it left half done.
-    PutBack(ProposalId, Arc<[Kept]>),
+    PutBack(ProposalId, Pieces),
     /// What takes a proposal back that was applied so.
-    Undo(Box<Entry<Value>>, Arc<[Kept]>),
-    /// What its tool says of the discard of a proposal.
-    Discarded(Discarded),
+    Undo(Box<Entry<Value>>, Pieces),
+    /// What their tools say of the discards of proposals, in this order.
+    Discarded(Vec<Entry<Value>>),
     /// So many new names.
     Ids(usize),
     /// How the files are where a run begins.
@@ -99,7 +102,7 @@ pub(crate) enum Question {
     /// How files were at a base and are in a tree.
     States(Base, Option<String>, Vec<Touched>, Option<Vec<Span>>, Vec<String>),
     /// What taking back what a run has left would do, with what is kept of the files from before.
-    Compare(Box<Left>, Vec<KeptFile>),
+    Compare(Box<Left>, Vec<Pieces>),
     /// The commit that has what was announced.
     FindCommit(Deciding),
     /// Likewise; it is made if there is none.
@@ -112,13 +115,13 @@ pub(crate) enum Question {
     Bind(Box<Binding>),
 }
 
-/// A proposal that is about to be discarded. It is known by its name: the time of the decision in it is another one each time.
-#[derive(Debug)]
-pub(crate) struct Discarded(pub(crate) Box<Entry<Value>>);
+/// What was read of what is written over. It is compared by its address first: the same answer is the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces(pub(crate) Arc<[Kept]>);
 
-impl PartialEq for Discarded {
+impl PartialEq for Pieces {
     fn eq(&self, other: &Self) -> bool {
-        self.0.id == other.0.id
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 
@@ -131,8 +134,8 @@ pub(crate) enum Answer {
     Observed(Option<Vec<Fingerprint>>),
     PutBack,
     Undo(Option<(Value, Preview)>),
-    /// `None` if it says nothing.
-    Words(Option<String>),
+    /// `None` for each that says nothing.
+    Words(Vec<Option<String>>),
     Ids(Vec<Uuid>),
     Start(Result<Start, WorkspaceFault>),
     OwnChanges(Result<OwnChanges, WorkspaceFault>),
@@ -229,7 +232,7 @@ impl<'a> Asked<'a> {
     }
 
     fn put_back(&mut self, id: ProposalId, kept: &Arc<[Kept]>) -> Result<(), Pause> {
-        self.ask(Question::PutBack(id, Arc::clone(kept))).map(drop)
+        self.ask(Question::PutBack(id, Pieces(Arc::clone(kept)))).map(drop)
     }
 
     fn undo(
@@ -237,15 +240,15 @@ impl<'a> Asked<'a> {
         entry: &Entry<Value>,
         kept: Arc<[Kept]>,
     ) -> Result<Option<&'a (Value, Preview)>, Pause> {
-        match self.ask(Question::Undo(Box::new(entry.clone()), kept))? {
+        match self.ask(Question::Undo(Box::new(entry.clone()), Pieces(kept)))? {
             Answer::Undo(undo) => Ok(undo.as_ref()),
             _ => Err(mistaken()),
         }
     }
 
-    fn discarded(&mut self, entry: &Entry<Value>) -> Result<Option<String>, Pause> {
-        match self.ask(Question::Discarded(Discarded(Box::new(entry.clone()))))? {
-            Answer::Words(words) => Ok(words.clone()),
+    fn discarded(&mut self, entries: Vec<Entry<Value>>) -> Result<&'a [Option<String>], Pause> {
+        match self.ask(Question::Discarded(entries))? {
+            Answer::Words(words) => Ok(words),
             _ => Err(mistaken()),
         }
     }
@@ -283,7 +286,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn comparison(&mut self, left: Left, kept: Vec<KeptFile>) -> Result<Comparison, Pause> {
+    fn comparison(&mut self, left: Left, kept: Vec<Pieces>) -> Result<Comparison, Pause> {
         match self.ask(Question::Compare(Box::new(left), kept))? {
             Answer::Compared(comparison) => Ok(comparison.clone()?),
             _ => Err(mistaken()),

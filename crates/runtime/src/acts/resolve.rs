@@ -116,10 +116,7 @@ pub(crate) fn carry_on(
     match (entry, meant) {
         (Some(entry), _) if entry.state == At::Approved => return Ok(plan.then(true)),
         (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {
-            let own = match view.has_executor(&entry.proposal) {
-                true => asked.discarded(entry)?,
-                false => None,
-            };
+            let own = asked.discarded(vec![entry.clone()])?.first().cloned().flatten();
             let told = own.unwrap_or_else(|| discard_text(&entry.proposal.label, &meant.reason));
             plan.finish(place, words(told, false), Some(meant), view.at);
         }

@@ -9,11 +9,13 @@ use trunkline_decision_objects::{Decision, DecisionId, LedgerError};
 use trunkline_message_tree::{Message, Timestamp};
 
 use super::changes::{is_committed, left_by};
-use super::{Asked, Pause, Plan, Question, View};
+use super::{Asked, Pause, Pieces, Plan, Question, View};
 use crate::journal::entries;
 use crate::layers::decision::{self, Restoring};
 use crate::layers::resolve;
-use crate::{Base, Comparison, FileStates, KeptFile, Left, RuntimeError, Touched, WorkspaceFault, citing};
+use crate::{
+    Base, Comparison, FileStates, Kept, KeptFile, Left, RuntimeError, Touched, WorkspaceFault, citing,
+};
 
 /// How many files the model is told of by name.
 const TOLD_FILES: usize = 50;
@@ -23,7 +25,7 @@ pub(crate) enum Rest {
     /// Its files are restored: it gets its verdict.
     Conclude,
     /// These files have to be restored.
-    Restore(Left, Vec<KeptFile>),
+    Restore(Left, Vec<Pieces>),
     /// It cannot be done.
     GiveUp(WorkspaceFault),
 }
@@ -130,7 +132,7 @@ pub(crate) fn failed(
     view: &View<'_>,
     asked: &mut Asked<'_>,
     left: &Left,
-    kept: &[KeptFile],
+    kept: &[Pieces],
 ) -> Result<Failed, Pause> {
     let found = asked.comparison(left.clone(), kept.to_vec())?;
     if found.conflicts.is_empty() && found.files.len() < left.files.len() {
@@ -183,11 +185,7 @@ pub(crate) fn give_up(
 }
 
 /// Returns what is needed to take a decision back.
-fn rollback_of(
-    view: &View<'_>,
-    asked: &mut Asked<'_>,
-    of: DecisionId,
-) -> Result<(Left, Vec<KeptFile>), Pause> {
+fn rollback_of(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<(Left, Vec<Pieces>), Pause> {
     let decisions = &view.state.decision.decisions;
     if decisions.get(of).is_none() {
         return Err(refused(&format!("there is no decision {of} in this session")).into());
@@ -214,30 +212,40 @@ fn has_applied(view: &View<'_>, of: DecisionId) -> bool {
     decision.is_some_and(|decision| decision.cites().proposals.iter().any(|id| is_edit(id.as_str())))
 }
 
-/// Returns what the session has kept of files from before the run that a decision ended.
-fn kept_of(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<Vec<KeptFile>, Pause> {
+/// Returns what the session has kept of files from before the run that a decision ended, each file once.
+fn kept_of(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<Vec<Pieces>, Pause> {
     let Some(decision) = view.state.decision.decisions.get(of) else { return Ok(Vec::new()) };
-    let mut kept: Vec<KeptFile> = Vec::new();
+    let (mut kept, mut known) = (Vec::new(), HashSet::new());
     for name in &decision.cites().proposals {
         let Ok(id) = name.as_str().parse() else { continue };
         let Some(entry) = view.state.resolve.queue.get(id) else { continue };
         // What was before the run is what its first write has found.
-        let Some(pieces) = super::recover::kept_of(view, asked, entry)? else { continue };
-        for one in pieces.iter() {
-            let path = &one.fingerprint.subject;
-            if kept.iter().all(|known| known.path != *path) {
-                kept.push(KeptFile { path: path.clone(), bytes: one.bytes.clone() });
-            }
+        let Some(mut named) = view.state.resolve.preimages.of(entry) else { continue };
+        named.retain(|(fingerprint, _)| !known.contains(&fingerprint.subject));
+        if named.is_empty() {
+            continue;
+        }
+        if let Some(pieces) = asked.preimages(named)? {
+            known.extend(pieces.iter().map(|piece| piece.fingerprint.subject.clone()));
+            kept.push(Pieces(pieces));
         }
     }
     Ok(kept)
+}
+
+/// Returns what is kept, as a workspace is told it.
+pub(crate) fn files(kept: &[Pieces]) -> Vec<KeptFile> {
+    let pieces = kept.iter().flat_map(|pieces| pieces.0.iter());
+    let file =
+        |piece: &Kept| KeptFile { path: piece.fingerprint.subject.clone(), bytes: piece.bytes.clone() };
+    pieces.map(file).collect()
 }
 
 fn compare(
     view: &View<'_>,
     asked: &mut Asked<'_>,
     left: Left,
-    kept: Vec<KeptFile>,
+    kept: Vec<Pieces>,
 ) -> Result<Comparison, Pause> {
     match view.files.looks {
         true => asked.comparison(left, kept),
