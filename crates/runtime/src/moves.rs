@@ -104,7 +104,7 @@ impl Session {
     }
 
     /// Returns every merge, oldest first, also those that were undone: see
-    /// [`MessageTree::is_in_force`] of their move.
+    /// [`MessageTree::is_in_force`](trunkline_message_tree::MessageTree::is_in_force) of their move.
     pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
         &self.state.revert.merges
     }
