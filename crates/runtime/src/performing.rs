@@ -42,7 +42,8 @@ impl Session {
                 Err(Pause::Refused(fault)) => return Err(fault),
                 Err(Pause::Needs(question, counting)) => {
                     known.truncate(counting);
-                    let answer = self.answer_to(&question).await?;
+                    // Most acts ask nothing: what waits for an answer is large, and kept apart.
+                    let answer = Box::pin(self.answer_to(&question)).await?;
                     known.push((*question, answer));
                     view = View { began, ..self.view() };
                 }
@@ -69,8 +70,6 @@ impl Session {
             state: &self.state,
             setup: &settings.setup,
             token: self.lease.token(),
-            alone: self.tenure.is_alone(),
-            settled: self.tenure.is_settled(),
             expire_after: settings.expire_after,
             files: Files {
                 looks: settings.workspace.is_some(),
@@ -120,48 +119,29 @@ impl Session {
             }
             Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
             Question::Start => Answer::Start(self.base().await),
-            Question::OwnChanges(base, touched, Some(spans)) => Answer::OwnChanges(match self.folder() {
-                Ok(folder) => folder.own_changes(base, touched, spans).await,
-                Err(fault) => Err(fault),
-            }),
+            Question::OwnChanges(base, touched, Some(spans)) => {
+                Answer::OwnChanges(self.folder()?.own_changes(base, touched, spans).await)
+            }
             Question::OwnChanges(base, touched, None) => {
-                let changes = match self.folder() {
-                    Ok(folder) => folder.changes(base, touched).await,
-                    Err(fault) => Err(fault),
-                };
+                let changes = self.folder()?.changes(base, touched).await;
                 Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
             }
-            Question::States(base, after, touched, spans, paths) => Answer::States(match self.folder() {
-                Ok(folder) => folder.states(base, after.as_deref(), touched, spans.as_deref(), paths).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::Compare(left, kept) => Answer::Compared(match self.folder() {
-                Ok(folder) => folder.compare(left, &roll_back::files(kept)).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::FindCommit(deciding) => Answer::Commit(match self.folder() {
-                Ok(folder) => folder.find_commit(deciding).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::Commit(deciding) => Answer::Commit(match self.folder() {
-                Ok(folder) => folder.commit(deciding).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::WriteCommit(deciding) => Answer::Prepared(match self.folder() {
-                Ok(folder) => folder.write_commit(deciding).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::Bound(binding) => Answer::Bound(match self.folder() {
-                Ok(folder) => folder.bound(binding).await,
-                Err(fault) => Err(fault),
-            }),
-            Question::Bind(binding) => Answer::Bind(match self.folder() {
-                Ok(folder) => folder.bind(binding).await,
-                Err(fault) => Err(fault),
-            }),
+            Question::States(base, after, touched, spans, paths) => {
+                let (after, spans) = (after.as_deref(), spans.as_deref());
+                Answer::States(self.folder()?.states(base, after, touched, spans, paths).await)
+            }
+            Question::Compare(left, kept) => {
+                Answer::Compared(self.folder()?.compare(left, &roll_back::files(kept)).await)
+            }
+            Question::FindCommit(deciding) => Answer::Commit(self.folder()?.find_commit(deciding).await),
+            Question::Commit(deciding) => Answer::Commit(self.folder()?.commit(deciding).await),
+            Question::WriteCommit(deciding) => Answer::Prepared(self.folder()?.write_commit(deciding).await),
+            Question::Bound(binding) => Answer::Bound(self.folder()?.bound(binding).await),
+            Question::Bind(binding) => Answer::Bind(self.folder()?.bind(binding).await),
         })
     }
 
+    /// Returns where the files are; an act asks nothing of them where it is not known.
     fn folder(&self) -> Result<&dyn Workspace, WorkspaceFault> {
         let message = "this session was opened without its folder".to_owned();
         self.settings().workspace.as_deref().ok_or(WorkspaceFault { message })

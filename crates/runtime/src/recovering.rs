@@ -42,7 +42,9 @@ impl Session {
     /// Does what no step of a turn is about: lets expire what is past its time, and finds out what became of an attempt.
     pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
         self.perform(|view, _| acts::expire::expire_due(view)).await?;
-        self.perform(|view, _| acts::open::tell_untold(view)).await?;
+        if !self.state.resolve.untold.is_empty() {
+            self.perform(|view, _| acts::open::tell_untold(view)).await?;
+        }
         let interrupted = self.state.resolve.queue.interrupted().map(|entry| entry.id);
         let edits: Vec<ProposalId> =
             interrupted.filter(|id| self.state.resolve.gated_call(*id).is_none()).collect();
@@ -77,7 +79,7 @@ impl Session {
     }
 
     fn holder_of(&self, entry: &Entry<Value>) -> Holder {
-        holder_of(&self.view(), entry)
+        holder_of(&self.view(), entry, (self.tenure.is_alone(), self.tenure.is_settled()))
     }
 
     async fn settle_attempt(&mut self, id: ProposalId, sight: Sight) -> Result<(), RuntimeError> {

@@ -52,7 +52,7 @@ pub(crate) fn begin(
     call: Option<&CallPlace>,
 ) -> Result<Plan<Begun>, Pause> {
     let queue = &view.state.resolve.queue;
-    let Some(entry) = queue.get(id) else { return Ok(Plan::of(Vec::new()).then(Begun::Not)) };
+    let Some(entry) = queue.get(id) else { return Ok(Plan::nothing().then(Begun::Not)) };
     if is_left(&view.state.tree, &entry.proposal) {
         return Ok(drop_left(view, id, call)?.then(Begun::Not));
     }
@@ -126,7 +126,7 @@ pub(crate) fn end_tidied(
     call: Option<&CallPlace>,
 ) -> Result<Plan, Pause> {
     let id = ended.attempt.proposal;
-    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::of(Vec::new())) };
+    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::nothing()) };
     let observed = put_back(asked, entry, kept)?;
     let outcome = match &ended.outcome {
         Outcome::Applied => Outcome::Applied,
@@ -185,7 +185,7 @@ pub(crate) fn renew(view: &View<'_>, attempt: Attempt) -> Option<Record> {
 
 /// Looks whether a stale proposal fits the files again; if not, it is dropped.
 pub(crate) fn check(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Result<Plan, Pause> {
-    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::of(Vec::new())) };
+    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::nothing()) };
     let gated = view.state.resolve.gated_call(id).is_some();
     let observed = asked.observe(id)?;
     if view.is_past(id) {

@@ -34,7 +34,7 @@ pub(crate) fn settle(
     asked: &mut Asked<'_>,
     again: bool,
 ) -> Result<Plan<Result<Settled, WorkspaceFault>>, Pause> {
-    let open = |then| Ok(Plan::of(Vec::new()).then(then));
+    let open = |then| Ok(Plan::nothing().then(then));
     let Some(run) = &view.state.decision.run else { return open(Ok(Settled::Open(None))) };
     if !view.files.looks && !run.bindings.is_empty() {
         return Err(cannot_tell(view, "its folder was not given").into());
@@ -92,7 +92,7 @@ pub(crate) fn bind_decided(
         Ok(Bound::Overtaken { why } | Bound::TakenBack { why }) => tried_again(&why),
         Err(fault) => tried_again(&fault.message),
     };
-    Ok(Plan::of(Vec::new()).then(Some(why)))
+    Ok(Plan::nothing().then(Some(why)))
 }
 
 /// Says that git has to be asked first and gives no answer, and what a person can do then.

@@ -48,7 +48,7 @@ pub(crate) fn finish(
 
 /// Records results of calls that did not run.
 pub(crate) fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = Plan::nothing();
     for (call, text) in answers {
         let result = ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
         plan.records.push(finished(&call, &result, false, view.at));

@@ -57,13 +57,11 @@ pub(crate) fn close(
     if let Some(commit) = &found.commit {
         return Err(stands_in(commit).into());
     }
-    let ids = asked.ids(ids_of(run))?;
+    let ids = asked.ids(ids_of(run, &found))?;
     let mut draft = view.state.tree.draft();
     view.close_turn(&mut draft, "not run: a person closed the run first")?;
     let head = match how {
-        CloseAs::Retry { reason } => {
-            draft.append(Message::user(reason.as_str()), view.at).map_err(RuntimeError::from)?
-        }
+        CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), view.at)?,
         _ => draft.head(),
     };
     let over = Over { commit: None, taken_back: None, head, ids };
@@ -87,7 +85,7 @@ pub(crate) fn leave(view: &View<'_>, asked: &mut Asked<'_>, by: Author) -> Resul
         return Err(stands_in(commit).into());
     }
     found.unknown = found.unknown.or_else(|| without_folder(found.unseen));
-    let ids = asked.ids(ids_of(run))?;
+    let ids = asked.ids(ids_of(run, &found))?;
     let over = Over { commit: found.commit.as_deref(), taken_back: None, head: view.state.tree.head(), ids };
     Ok(decision::close(run, &ending(view, run, How::Left(by), &found, over))?.0)
 }
@@ -98,7 +96,7 @@ pub(crate) fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) ->
     let run = view.state.decision.run.as_ref().filter(|_| commits && found.deciding.is_none());
     let changed = found.changes.as_ref().and_then(|changes| Some((changes, changes.tree.as_ref()?)));
     let (Some(run), Some((changes, tree))) = (run, changed) else {
-        return Ok(Plan::of(Vec::new()).then(found));
+        return Ok(Plan::nothing().then(found));
     };
     let [patch_set, decision] = asked.new_ids()?;
     let deciding = Deciding {
@@ -128,7 +126,7 @@ pub(crate) fn conclude(
     (commits, taken_back): (bool, Option<&str>),
     failed: Option<&(Prepared, String)>,
 ) -> Result<Plan<Ended>, Pause> {
-    let nothing = |then| Ok(Plan::of(Vec::new()).then(then));
+    let nothing = |then| Ok(Plan::nothing().then(then));
     let Some(run) = &view.state.decision.run else { return nothing(Ended::Not) };
     let (mut commit, mut prepared) = (found.commit.clone(), None);
     if let Some(deciding) = found.deciding.as_ref().filter(|_| commits && view.files.looks) {
@@ -148,7 +146,7 @@ pub(crate) fn conclude(
         }
     };
     let head = view.state.tree.head();
-    let ids = asked.ids(ids_of(run))?;
+    let ids = asked.ids(ids_of(run, found))?;
     let taken_back = taken_back.filter(|_| commit.is_none());
     let over = Over { commit: commit.as_deref(), taken_back, head, ids };
     let (records, decision) = decision::close(run, &ending(view, run, how, found, over))?;
@@ -168,9 +166,10 @@ pub(crate) fn conclude(
     Ok(Plan::of(records).then(Ended::ToBind(prepared)))
 }
 
-/// How many names the end of a run needs: of its decision, of its patch set, and of each piece of evidence.
-fn ids_of(run: &OpenRun) -> usize {
-    run.proofs().count() + 2
+/// How many names the end of a run needs: of its decision, of each piece of evidence, and of its patch set if it has one that was
+/// not announced.
+fn ids_of(run: &OpenRun, found: &Found) -> usize {
+    1 + run.proofs().count() + usize::from(found.deciding.is_none() && found.changes.is_some())
 }
 
 fn ending<'a>(view: &View<'_>, run: &OpenRun, how: How<'a>, found: &'a Found, over: Over<'a>) -> Ending<'a> {

@@ -129,7 +129,7 @@ pub(crate) fn approve_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pau
 pub(crate) fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
     let at = view.at;
     let part = &view.state.resolve;
-    let Some(entry) = part.queue.get(id) else { return Ok(Plan::of(Vec::new())) };
+    let Some(entry) = part.queue.get(id) else { return Ok(Plan::nothing()) };
     let judgement = rules::judge(part, &part.rules, entry, at);
     let turn = rules::turn_of(&view.setup.resolve, part, entry, at);
     let mut chain = Chain::of(view.state);
@@ -176,7 +176,7 @@ pub(crate) fn ruled(
 /// Notes that a person was asked and did not answer: once, however often they are asked again.
 pub(crate) fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Plan, Pause> {
     if entry.unanswered.is_some() {
-        return Ok(Plan::of(Vec::new()));
+        return Ok(Plan::nothing());
     }
     let person = Actor::new(ActorKind::Person, "");
     let closed = view.state.resolve.queue.cancel(entry.id, person, "closed without an answer", view.at.0);

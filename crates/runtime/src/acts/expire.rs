@@ -15,7 +15,7 @@ use crate::proposals::Chain;
 pub(crate) fn expire(view: &View<'_>, due: &[ProposalId]) -> Result<Plan, Pause> {
     if due.is_empty() {
         // It is asked in each step, and a chain copies the queue.
-        return Ok(Plan::of(Vec::new()));
+        return Ok(Plan::nothing());
     }
     let mut chain = Chain::of(view.state);
     let mut named = Vec::new();

@@ -39,10 +39,10 @@ pub(crate) fn take(view: &View<'_>, call: &CallPlace, result: &ToolResult) -> Re
     let mut draft = tree.draft();
     let late = if tree.takes_results_of(call.node) {
         let quoted = draft.append(quotation(&call, asked, result), view.at);
-        Late::Quoted { node: quoted.map_err(RuntimeError::from)? }
+        Late::Quoted { node: quoted? }
     } else {
         let message = Message::new(Role::Tool, Author::Tool, vec![Content::ToolResult(result)]);
-        Late::Filed { node: draft.file(call.node, message, view.at).map_err(RuntimeError::from)? }
+        Late::Filed { node: draft.file(call.node, message, view.at)? }
     };
     Ok(Plan::of(entries(draft)).then(late))
 }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use trunkline_message_tree::{Draft, Message, NodeId, Part, Timestamp, ToolResult};
+use trunkline_message_tree::{Draft, Message, NodeId, Part, Timestamp, ToolResult, TreeError};
 use trunkline_resolve_queue::{
     Entry, Fingerprint, Lease, Preview, ProposalId, QueueError, ResolutionDetails, RuleError,
 };
@@ -54,10 +54,6 @@ pub(crate) struct View<'a> {
     pub(crate) setup: &'a Setup,
     /// The token of the session's writer.
     pub(crate) token: u64,
-    /// Whether the writer before this one is gone for certain.
-    pub(crate) alone: bool,
-    /// Whether no lease of an earlier writer can stand any more.
-    pub(crate) settled: bool,
     /// The time that a proposal has if its tool gives it none.
     pub(crate) expire_after: Option<Duration>,
     pub(crate) files: Files,
@@ -158,6 +154,12 @@ pub(crate) enum Pause {
 impl From<RuntimeError> for Pause {
     fn from(fault: RuntimeError) -> Self {
         Pause::Refused(fault)
+    }
+}
+
+impl From<TreeError> for Pause {
+    fn from(fault: TreeError) -> Self {
+        Pause::Refused(fault.into())
     }
 }
 
@@ -336,6 +338,11 @@ pub(crate) struct Plan<T = ()> {
 impl Plan {
     pub(crate) fn of(records: Vec<Record>) -> Self {
         Plan { records, events: Vec::new(), then: () }
+    }
+
+    /// Nothing is recorded.
+    pub(crate) fn nothing() -> Self {
+        Plan::of(Vec::new())
     }
 
     pub(crate) fn then<T>(self, then: T) -> Plan<T> {

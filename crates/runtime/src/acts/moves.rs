@@ -76,8 +76,8 @@ pub(crate) fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord
     view.close_turn(&mut draft, "not run: a person merged other branches here first")?;
     merge.into = draft.head();
     let outcome = merge.outcome(view.at);
-    draft.move_head(outcome.head_move).map_err(RuntimeError::from)?;
-    let node = draft.merge(outcome.with, outcome.message, view.at).map_err(RuntimeError::from)?;
+    draft.move_head(outcome.head_move)?;
+    let node = draft.merge(outcome.with, outcome.message, view.at)?;
     let record = merge.record(node);
     let mut records = entries(draft);
     records.extend(waited);
@@ -133,7 +133,7 @@ pub(super) fn move_head(
 ) -> Result<Vec<Record>, Pause> {
     let (state, tree) = (view.state, &view.state.tree);
     let (left, back) = exchanged(tree, head_move.to, results)?;
-    draft.move_head(head_move).map_err(RuntimeError::from)?;
+    draft.move_head(head_move)?;
     let abandoned = match &state.decision.run {
         // Its files may be half put back, and somebody else may be at it.
         Some(run) if run.restoring.is_some() && run.is_left(&left, &back) => {

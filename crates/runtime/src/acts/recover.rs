@@ -47,17 +47,18 @@ pub(crate) struct Sight {
     pub(crate) trusted: bool,
 }
 
-/// Returns what is known of the writer that began the attempt at a proposal.
-pub(crate) fn holder_of(view: &View<'_>, entry: &Entry<Value>) -> Holder {
+/// Returns what is known of the writer that began the attempt at a proposal. `alone` says that the writer before this one is
+/// gone for certain, `settled` that no lease of an earlier writer can stand any more.
+pub(crate) fn holder_of(view: &View<'_>, entry: &Entry<Value>, (alone, settled): (bool, bool)) -> Holder {
     let Some(lease) = entry.lease.clone().filter(|lease| lease.stands(view.at.0)) else {
         return Holder::Lapsed(view.at);
     };
-    let alone = view.alone && !view.state.resolve.is_standing(entry.attempt());
+    let alone = alone && !view.state.resolve.is_standing(entry.attempt());
     if alone || lease.holder == view.writer() {
         return Holder::Gone;
     }
     // It was not renewed since this one writes, so it is over by then, whatever their clock or ours says.
-    match view.settled {
+    match settled {
         true => Holder::Lapsed(Timestamp(lease.until)),
         false => Holder::Alive(lease),
     }
@@ -115,7 +116,7 @@ pub(crate) fn settle(
     id: ProposalId,
     sight: Sight,
 ) -> Result<Plan<Option<Arc<[Kept]>>>, Pause> {
-    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::of(Vec::new()).then(None)) };
+    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::nothing().then(None)) };
     let gated = view.state.resolve.gated_call(id).is_some();
     let observed = if gated { None } else { asked.observe_twice(id)? };
     if entry.state == At::Applying
@@ -136,7 +137,7 @@ pub(crate) fn settle_tidied(
     (id, kept): (ProposalId, &Arc<[Kept]>),
     sight: Sight,
 ) -> Result<Plan, Pause> {
-    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::of(Vec::new())) };
+    let Some(entry) = view.state.resolve.queue.get(id) else { return Ok(Plan::nothing()) };
     let observed = put_back(asked, entry, kept)?;
     // What has to be ended now is our own attempt to tidy up.
     recovered(view, entry, observed, Sight { fenced: true, ..sight })

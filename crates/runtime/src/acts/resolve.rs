@@ -33,9 +33,9 @@ pub(crate) enum Next {
 pub(crate) fn take_up(view: &View<'_>, place: &CallPlace) -> Option<Plan<Next>> {
     let meant = view.state.resolve.choices.meant(place).cloned()?;
     Some(match meant.proposal {
-        Some(id) => Plan::of(Vec::new()).then(Next::CarryOn(id)),
+        Some(id) => Plan::nothing().then(Next::CarryOn(id)),
         None => {
-            let mut plan = Plan::of(Vec::new());
+            let mut plan = Plan::nothing();
             plan.finish(place, words(OUTCOME_UNKNOWN, true), Some(meant), view.at);
             plan.then(Next::Done)
         }
@@ -53,9 +53,9 @@ pub(crate) fn resolve(view: &View<'_>, place: &CallPlace, asked: &Resolution) ->
     };
     match target {
         Ok(Target::Proposal(id)) => resolve_proposal(view, id, place, asked),
-        Ok(Target::Standing(_)) => Ok(Plan::of(Vec::new()).then(Next::Standing(asked.clone()))),
+        Ok(Target::Standing(_)) => Ok(Plan::nothing().then(Next::Standing(asked.clone()))),
         Ok(Target::Nothing) => {
-            let mut plan = Plan::of(Vec::new());
+            let mut plan = Plan::nothing();
             plan.finish(place, words(NOTHING_TO_DISCARD, false), None, view.at);
             Ok(plan.then(Next::Done))
         }
@@ -96,7 +96,7 @@ fn resolve_proposal(
         // Approved by somebody else while this turn was open.
         Ok(Answer::Already(_)) if entry.state == At::Approved => carry_on(Vec::new(), details),
         Ok(Answer::Already(_)) => {
-            let mut plan = Plan::of(Vec::new());
+            let mut plan = Plan::nothing();
             plan.finish(place, standing_of(view, id, None), Some(details), view.at);
             Ok(plan.then(Next::Done))
         }
@@ -112,7 +112,7 @@ pub(crate) fn carry_on(
 ) -> Result<Plan<bool>, Pause> {
     let entry = view.state.resolve.queue.get(id);
     let meant = view.state.resolve.choices.meant(place).cloned();
-    let mut plan = Plan::of(Vec::new());
+    let mut plan = Plan::nothing();
     match (entry, meant) {
         (Some(entry), _) if entry.state == At::Approved => return Ok(plan.then(true)),
         (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {

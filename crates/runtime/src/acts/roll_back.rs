@@ -61,7 +61,7 @@ pub(crate) fn begin(
     }
     let (base, [id]) = (asked.start()?, asked.new_ids()?);
     let mut draft = view.state.tree.draft();
-    let prompt = draft.append(Message::harness(told(&comparison)), view.at).map_err(RuntimeError::from)?;
+    let prompt = draft.append(Message::harness(told(&comparison)), view.at)?;
     let mut records = entries(draft);
     // A clock may have gone back; what takes a verdict back is not older than the verdict.
     let decided = view.state.decision.decisions.get(of).map(|of| of.at().milliseconds());
@@ -158,7 +158,7 @@ pub(crate) fn give_up(
     remains: &[FileStates],
 ) -> Result<Plan<(Option<Decision>, WorkspaceFault)>, Pause> {
     let Some(run) = &view.state.decision.run else {
-        return Ok(Plan::of(Vec::new()).then((None, fault.clone())));
+        return Ok(Plan::nothing().then((None, fault.clone())));
     };
     let of = run.restoring.as_ref().map(|restoring| restoring.of);
     let (why, text) = match remains {
@@ -174,7 +174,7 @@ pub(crate) fn give_up(
         Some(_) => draft.head(),
         None => {
             let told = Message::harness(format!("{text}: {why}"));
-            draft.append(told, view.at).map_err(RuntimeError::from)?
+            draft.append(told, view.at)?
         }
     };
     let mut records = entries(draft);

@@ -20,7 +20,7 @@ use crate::{OnStall, Reverts, RuntimeError, turn};
 /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
 pub(crate) fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
     let (state, tree, at) = (view.state, &view.state.tree, view.at);
-    let Some(turn) = state.open_turn() else { return Ok(Plan::of(Vec::new())) };
+    let Some(turn) = state.open_turn() else { return Ok(Plan::nothing()) };
     let mut drained = turn::drain(state, &view.setup.revert, &turn).priced(state, view.setup);
     let mut draft = tree.draft();
     let results = append_results(state, &mut draft, &drained.answers, at)?;
@@ -162,7 +162,7 @@ fn propose(
     let mut tree = view.state.tree.clone();
     for record in records.iter() {
         if let Record::Entry(entry) = record {
-            tree.record(entry.clone()).map_err(RuntimeError::from)?;
+            tree.record(entry.clone())?;
         }
     }
     let mover = Mover { author: Author::Model, prompts: reverts.prompts };
@@ -195,7 +195,7 @@ fn propose(
         added.records.extend(resolve::supersede_left(&view.state.resolve, leaving.left(), &name, at));
         added.records.extend(abandoned);
     } else if reverts.on_stall != OnStall::TellPerson {
-        draft.append(Message::harness(proposal.text_for_model()), at).map_err(RuntimeError::from)?;
+        draft.append(Message::harness(proposal.text_for_model()), at)?;
     }
     let place = first_note(records);
     records.splice(place..place, entries(draft));

@@ -93,7 +93,7 @@ pub(crate) struct Ending<'a> {
     /// What a person did not want of what was proposed, with why.
     pub(crate) rejected: Vec<(String, String)>,
     pub(crate) at: Timestamp,
-    /// Names that were never used: for the decision, for its patch set, and for each piece of evidence.
+    /// Names that were never used: for the decision, for each piece of evidence, and for the patch set if it needs one.
     pub(crate) ids: &'a [Uuid],
 }
 
@@ -116,7 +116,11 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
             Some(id)
         }
         Outcome::Changed(changes) => {
-            let set = patch_set(run, PatchSetId::new(name(ending, 1)?).map_err(unfit)?, changes)?;
+            let set = patch_set(
+                run,
+                PatchSetId::new(name(ending, run.findings.len() + 1)?).map_err(unfit)?,
+                changes,
+            )?;
             let id = set.id();
             records.push(canonical(PATCH_SET, ending.at, set.print()));
             sets.push(set);
@@ -336,7 +340,7 @@ fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<
             output: note.finding.output.as_deref().and_then(digest),
         };
         // Which changes a command saw is only certain for the last state, and that has no name before the end.
-        let id = EvidenceId::new(name(ending, place + 2)?).map_err(unfit)?;
+        let id = EvidenceId::new(name(ending, place + 1)?).map_err(unfit)?;
         Ok(Evidence::new(id, run.record.id(), time_in(run, note.at)?, None, Some(decision), finding))
     });
     sealed.collect()
