@@ -1,19 +1,19 @@
 //! An agent: a model, its tools, and the layers it is given.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, MessageTree, Timestamp, ToolSpec};
+use trunkline_message_tree::{Message, MessageTree, Timestamp};
 use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
 
-use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
+use crate::setup::{AskedModel, Setup};
 use crate::shelf::Shelf;
-use crate::turn::Setup;
-use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices, prompt};
+use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices, contained, schema};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -25,29 +25,23 @@ pub struct Agent {
 pub(crate) struct Settings {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) setup: Setup,
-    /// What a model is offered: all that the setup has, from when the agent was built.
-    pub(crate) tools: Vec<ToolSpec>,
+    /// The tools of the catalogue, by name.
+    pub(crate) implementations: BTreeMap<String, Arc<dyn Tool>>,
     pub(crate) system: String,
-    pub(crate) max_output_tokens: u32,
-    pub(crate) temperature: Option<f32>,
-    pub(crate) thinking: Thinking,
-    pub(crate) extra: Map<String, Value>,
-    pub(crate) bound_reasoning: Option<bool>,
     pub(crate) url: Option<String>,
     /// What its sessions keep while they are idle.
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) limits: Limits,
-    pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
     pub(crate) snapshot_after: u64,
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
-    pub(crate) expire_after: Option<Duration>,
+    pub(crate) standing: Option<Arc<dyn crate::Standing>>,
+    pub(crate) compactor: Option<Arc<dyn crate::Compactor>>,
+    pub(crate) summarizer: Option<Arc<dyn crate::Summarizer>>,
     pub(crate) rules: Option<Vec<trunkline_resolve_queue::Rule>>,
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
     pub(crate) commits: bool,
-    pub(crate) binds: bool,
-    pub(crate) names_decisions: bool,
 }
 
 pub(crate) type Observer = Arc<dyn Fn(&SessionId, &Event) + Send + Sync>;
@@ -147,38 +141,26 @@ impl Agent {
 
 impl AgentBuilder {
     pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
-        let asks = provider.origin().clone();
+        let model =
+            AskedModel::new(provider.origin().clone(), provider.wire(), |feature| provider.support(feature));
         let settings = Settings {
             provider,
-            setup: Setup {
-                asks,
-                catalogue: Catalogue::default(),
-                revert: revert::Setting::default(),
-                compaction: revert::CompactSetting::default(),
-                resolve: resolve::Setting::default(),
-                choices: choices::Setting::default(),
-            },
-            tools: Vec::new(),
+            setup: Setup::new(model),
+            implementations: BTreeMap::new(),
             system: String::new(),
-            max_output_tokens: 8192,
-            temperature: None,
-            thinking: Thinking::Unsaid,
-            extra: Map::new(),
-            bound_reasoning: None,
             url: None,
             shelf: Arc::default(),
             limits: Limits::default(),
-            retries: Retries::default(),
             observer: None,
             clock: Arc::new(now),
             snapshot_after: SNAPSHOT_AFTER,
             decider: None,
-            expire_after: None,
+            standing: None,
+            compactor: None,
+            summarizer: None,
             rules: None,
             workspace: None,
             commits: false,
-            binds: false,
-            names_decisions: false,
         };
         AgentBuilder { settings, fault: None }
     }
@@ -205,8 +187,18 @@ impl AgentBuilder {
     }
 
     fn add(&mut self, tool: Arc<dyn Tool>) {
-        if let Err(fault) = self.settings.setup.catalogue.add(tool) {
-            self.fault.get_or_insert(fault);
+        let spec = tool.spec();
+        let name = spec.name.clone();
+        let check = match schema::check_of(&name, &spec.input_schema) {
+            Ok(check) => check,
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+                return;
+            }
+        };
+        self.settings.setup.catalogue.add(spec, contained::access(tool.as_ref()), check);
+        if self.settings.implementations.insert(name.clone(), tool).is_some() {
+            self.fault.get_or_insert(AgentError::ToolTwice { tool: name });
         }
     }
 
@@ -227,7 +219,8 @@ impl AgentBuilder {
     /// happens only once a service says that the window is full; summaries that stand in a log are shown all the same.
     #[must_use]
     pub fn with_compaction(mut self, compaction: crate::Compaction) -> Self {
-        self.settings.setup.compaction = Some(compaction);
+        self.settings.setup.compaction = Some(compaction.policy);
+        self.settings.compactor = compaction.compactor;
         self
     }
 
@@ -266,6 +259,17 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets whom to ask what a branch came to, when whoever left it did not say. It needs [`with_revert`](Self::with_revert).
+    ///
+    /// It is asked after the revert, which never waits for it. What it answers becomes a note of its own at the head of
+    /// that moment, between two turns.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: impl crate::Summarizer + 'static) -> Self {
+        self.settings.summarizer = Some(Arc::new(summarizer));
+        self.settings.setup.summarizes = true;
+        self
+    }
+
     /// Says whom to ask when a person has to decide; without one the drive stops and everything pending stays.
     #[must_use]
     pub fn decider(mut self, decider: Arc<dyn crate::Decider>) -> Self {
@@ -277,7 +281,7 @@ impl AgentBuilder {
     /// by then, or was not begun, is not applied any more. Without this nothing expires by itself.
     #[must_use]
     pub fn proposals_expire_after(mut self, time: Duration) -> Self {
-        self.settings.expire_after = Some(time);
+        self.settings.setup.expire_after = Some(time);
         self
     }
 
@@ -298,7 +302,8 @@ impl AgentBuilder {
         handler: trunkline_resolve_queue::StandingHandler,
         executor: Arc<dyn crate::Standing>,
     ) -> Self {
-        self.settings.setup.choices.standing = Some((handler, executor));
+        self.settings.setup.choices.standing = Some(handler);
+        self.settings.standing = Some(executor);
         self
     }
 
@@ -307,6 +312,7 @@ impl AgentBuilder {
     #[must_use]
     pub fn workspace(mut self, workspace: Arc<dyn crate::Workspace>) -> Self {
         self.settings.workspace = Some(workspace);
+        self.settings.setup.files.looks = true;
         self
     }
 
@@ -325,14 +331,14 @@ impl AgentBuilder {
     /// What an earlier agent has begun is brought to its end all the same.
     #[must_use]
     pub fn binds(mut self, binds: bool) -> Self {
-        self.settings.binds = binds;
+        self.settings.setup.files.binds = binds;
         self
     }
 
     /// Lets the message of a commit that is bound name its decision in a last line. Off unless told.
     #[must_use]
     pub fn names_decisions(mut self, names: bool) -> Self {
-        self.settings.names_decisions = names;
+        self.settings.setup.files.names_decisions = names;
         self
     }
 
@@ -350,21 +356,21 @@ impl AgentBuilder {
     /// with `RetryPolicy::never()`, has its waits recorded and survives a kill in the middle of one.
     #[must_use]
     pub fn retries(mut self, retries: Retries) -> Self {
-        self.settings.retries = retries;
+        self.settings.setup.asking.retries = retries;
         self
     }
 
     /// Sets the most that the model may write in one reply. 8192 tokens unless told.
     #[must_use]
     pub fn max_output_tokens(mut self, tokens: u32) -> Self {
-        self.settings.max_output_tokens = tokens;
+        self.settings.setup.asking.max_output_tokens = tokens;
         self
     }
 
     /// Sets the sampling temperature; the provider's own unless told.
     #[must_use]
     pub fn temperature(mut self, temperature: f32) -> Self {
-        self.settings.temperature = Some(temperature);
+        self.settings.setup.asking.temperature = Some(temperature);
         self
     }
 
@@ -372,7 +378,7 @@ impl AgentBuilder {
     /// forced to call a tool: several providers answer that with an error.
     #[must_use]
     pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.settings.thinking = thinking;
+        self.settings.setup.asking.thinking = thinking;
         self
     }
 
@@ -380,7 +386,7 @@ impl AgentBuilder {
     /// [`Request::extra`](trunkline_providers::Request::extra).
     #[must_use]
     pub fn extra(mut self, fields: Map<String, Value>) -> Self {
-        self.settings.extra = fields;
+        self.settings.setup.asking.extra = fields;
         self
     }
 
@@ -392,7 +398,7 @@ impl AgentBuilder {
     /// of reverts decay as the setting for such models says; with `false` nothing of that is done.
     #[must_use]
     pub fn bound_reasoning(mut self, bound: bool) -> Self {
-        self.settings.bound_reasoning = Some(bound);
+        self.settings.setup.asking.bound_reasoning = Some(bound);
         self
     }
 
@@ -454,14 +460,14 @@ impl AgentBuilder {
             return Err(fault);
         }
         if self.settings.workspace.is_none() {
-            for (asked, on) in [("commits", self.settings.commits), ("binds", self.settings.binds)] {
+            for (asked, on) in
+                [("commits", self.settings.commits), ("binds", self.settings.setup.files.binds)]
+            {
                 if on {
                     return Err(AgentError::NoWorkspace { asked });
                 }
             }
         }
-        let window = revert::window(&self.settings.setup);
-        revert::set_window(&mut self.settings.setup.revert, window);
         let setup = &self.settings.setup;
         let reserved = revert::specs(&setup.revert).into_iter().map(|spec| spec.name);
         let mut reserved = reserved.chain(choices::reserved(setup));
@@ -469,7 +475,7 @@ impl AgentBuilder {
             return Err(AgentError::ReservedName { tool });
         }
         drop(reserved);
-        self.settings.tools = prompt::tools(&self.settings.setup);
+        self.settings.setup.complete();
         Ok(Agent { settings: Arc::new(self.settings) })
     }
 }

@@ -26,7 +26,7 @@ impl Session {
     ///
     /// Those of a write.
     pub(crate) async fn bind_decided(&mut self) -> Result<(), RuntimeError> {
-        if !self.settings().binds || self.unbindable || self.settings().workspace.is_none() {
+        if !self.settings().setup.files.binds || self.unbindable || self.settings().workspace.is_none() {
             return Ok(());
         }
         for unbound in self.state.decision.to_bind.clone() {
@@ -94,6 +94,6 @@ impl Session {
     }
 
     pub(crate) fn mark_bindings(&self, records: &mut Vec<Record>) {
-        self.state.decision.complete(records, self.settings().binds);
+        self.state.decision.complete(records, self.settings().setup.files.binds);
     }
 }

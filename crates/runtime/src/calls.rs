@@ -71,7 +71,7 @@ impl Session {
             let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
             let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
             self.tell(&event);
-            let Some(tool) = self.settings().setup.catalogue.tool(&one.tool).cloned() else { continue };
+            let Some(tool) = self.settings().implementations.get(&one.tool).cloned() else { continue };
             let mut context = self.context(cancel.clone(), one.place.clone());
             context.pushed.clone_from(&one.pushed);
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });

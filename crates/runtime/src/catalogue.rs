@@ -1,4 +1,4 @@
-//! The tools of an agent by name, and what is wrong with a call before it runs.
+//! The tools of an agent by name, as values, and what is wrong with a call before it runs.
 //!
 //! Everything a model writes is hostile: a call runs only if its tool exists, its arguments are whole, and the schema
 //! accepts them.
@@ -9,14 +9,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
 
-use crate::{AgentError, Tool};
+use crate::Access;
 
 /// Deeper arguments are refused. They are wrapped into notes before they are stored, and what is stored must be readable
 /// within the 128 levels of the JSON parser.
 const DEPTH: usize = 64;
-
-/// The longest list of schema faults that a model is told.
-const FAULTS_TOLD: usize = 5;
 
 /// What a model is told of a call that its reply did not bring to an end.
 pub(crate) const TRUNCATED: &str =
@@ -29,30 +26,28 @@ pub(crate) struct Catalogue {
     tools: BTreeMap<String, Entry>,
 }
 
+/// Returns what is wrong with the arguments of a call, as its model is told it; nothing if they fit. The same for the same arguments.
+pub(crate) type Check = Arc<dyn Fn(&Value) -> Vec<String> + Send + Sync>;
+
 struct Entry {
-    tool: Arc<dyn Tool>,
     spec: ToolSpec,
-    schema: jsonschema::Validator,
+    access: Access,
+    check: Check,
 }
 
 impl Catalogue {
-    pub(crate) fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), AgentError> {
-        let spec = tool.spec();
-        let name = spec.name.clone();
-        let schema = jsonschema::validator_for(&spec.input_schema)
-            .map_err(|fault| AgentError::Schema { tool: name.clone(), fault: fault.to_string() })?;
-        if self.tools.insert(name.clone(), Entry { tool, spec, schema }).is_some() {
-            return Err(AgentError::ToolTwice { tool: name });
-        }
-        Ok(())
+    /// Adds a tool, in the place of one that was called so.
+    pub(crate) fn add(&mut self, spec: ToolSpec, access: Access, check: Check) {
+        self.tools.insert(spec.name.clone(), Entry { spec, access, check });
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.tools.contains_key(name)
     }
 
-    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name).map(|entry| &entry.tool)
+    /// Returns what a tool does to the world; `None` if there is no such tool.
+    pub(crate) fn access(&self, name: &str) -> Option<Access> {
+        self.tools.get(name).map(|entry| entry.access)
     }
 
     pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
@@ -90,16 +85,7 @@ impl Catalogue {
         if !is_within(&value, DEPTH) {
             return Err(format!("not run: the arguments are nested deeper than {DEPTH} levels"));
         }
-        let mut faults = entry.schema.iter_errors(&value);
-        let told: Vec<String> = faults
-            .by_ref()
-            .take(FAULTS_TOLD)
-            .map(|fault| match fault.instance_path().as_str() {
-                "" => clip(&fault.to_string()),
-                path => format!("{path}: {}", clip(&fault.to_string())),
-            })
-            .collect();
-        drop(faults);
+        let told = (entry.check)(&value);
         if !told.is_empty() {
             return Err(format!("not run: the arguments do not fit the tool: {}", told.join("; ")));
         }
@@ -117,8 +103,4 @@ fn is_within(value: &Value, levels: usize) -> bool {
         (Value::Object(fields), _) => fields.values().all(|field| is_within(field, levels - 1)),
         _ => true,
     }
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(300).collect()
 }

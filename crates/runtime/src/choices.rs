@@ -4,29 +4,24 @@
 //! request, the reply after it. Which proposals wait is found anew each time, so nothing here can wait for what is gone.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{
-    Author, Content, Message, NodeId, Role, StopReason, Timestamp, ToolChoice, ToolSpec,
-};
-use trunkline_providers::{Feature, Provider, Support, Thinking};
+use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice, ToolSpec};
+use trunkline_providers::Thinking;
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};
 use trunkline_resolve_queue::{
-    ActorKind, Attempt, Choice, ChoiceQueue, Directive, Forcing, Gate, Heard, Place, Policy, ProposalId,
-    ResolutionDetails, Scene, StandingHandler, State as At, TurnEnd, Wire,
+    ActorKind, Attempt, Choice, ChoiceQueue, Directive, Forcing, Gate, Place, Policy, ProposalId,
+    ResolutionDetails, Scene, StandingHandler, State as At, Wire,
 };
 use trunkline_session_store::{Note, Record};
 
-use crate::acts::turn::GO_ON_FROM_HERE;
+use crate::acts::hold;
 use crate::journal::CallFinished;
-use crate::journal::entries;
 use crate::layers::resolve::{self, LAYER, rules};
-use crate::prompt::Held;
+use crate::setup::{AskedModel, Setup};
 use crate::state::State;
-use crate::turn::Setup;
-use crate::{CallPlace, Event, RuntimeError, Session, ToolContext, ToolOutput, journal};
+use crate::{CallPlace, RuntimeError, Session, ToolContext, ToolOutput, journal};
 
 pub(crate) const CHOICES: &str = "choices";
 pub(crate) const RESOLVING: &str = "resolving";
@@ -46,13 +41,14 @@ pub trait Standing: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Setting {
     pub(crate) policy: Policy,
-    pub(crate) standing: Option<(StandingHandler, Arc<dyn Standing>)>,
+    /// What resolutions go to while no proposal waits.
+    pub(crate) standing: Option<StandingHandler>,
 }
 
 /// What the log holds of it.
 #[derive(Default)]
 pub(crate) struct Part {
-    queue: Option<ChoiceQueue>,
+    pub(crate) queue: Option<ChoiceQueue>,
     reminders: Vec<Reminded>,
     held: Option<HeldTurn>,
     meant: BTreeMap<(NodeId, u32), ResolutionDetails>,
@@ -71,16 +67,16 @@ struct ChoicesNote {
 
 /// The message that reminded of these.
 #[derive(Serialize, Deserialize)]
-struct Reminded {
-    node: NodeId,
-    about: Vec<Attempt>,
+pub(crate) struct Reminded {
+    pub(crate) node: NodeId,
+    pub(crate) about: Vec<Attempt>,
 }
 
 /// What the reply at this node was held to: what a call in it means that names no proposal.
 #[derive(Serialize, Deserialize)]
-struct HeldTurn {
-    node: NodeId,
-    proposal: ProposalId,
+pub(crate) struct HeldTurn {
+    pub(crate) node: NodeId,
+    pub(crate) proposal: ProposalId,
 }
 
 /// What a call of the tool means, settled before anything is done for it: a process that carries it on after a kill
@@ -150,7 +146,7 @@ impl Part {
     }
 
     /// Returns what the reminders are about that are still before the model's eyes.
-    fn reminded(&self, state: &State, rendered: &[Message]) -> Vec<Attempt> {
+    pub(crate) fn reminded(&self, state: &State, rendered: &[Message]) -> Vec<Attempt> {
         let said = |text: &str| {
             let mut harness = rendered.iter().filter(|message| message.author == Author::Harness);
             // Only a mark may stand before it: a summary that quotes it is about what is over.
@@ -210,7 +206,7 @@ pub(crate) fn is_call(setup: &Setup, name: &str) -> bool {
 
 /// Returns proposals that wait for the model by the rules of now, if it is offered the tool for them; `since` is when those were
 /// looked for whose time is not over.
-fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
+pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
     let mut gate = part.queue.gate(since).filter(|gate| offers(setup) && gate.tool == resolve_tool::NAME)?;
     // A rule that came later may have taken it from the model, or given it to somebody else.
     gate.waiting.retain(|attempt| {
@@ -250,9 +246,8 @@ pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
 ///
 /// A model whose reasoning is bound to what stands before it is offered the same tools each time. Unless it is asked not to reason,
 /// nothing is demanded of it either: it is held by words alone.
-fn wire(provider: &dyn Provider, asked: Thinking, thinks: bool, binds: bool) -> Wire {
-    let has = |feature| provider.support(feature) == Support::Native;
-    let mut wire = Wire::new(match (has(Feature::ChoiceNamed), has(Feature::ChoiceAny)) {
+pub(crate) fn wire(model: &AskedModel, asked: Thinking, thinks: bool, binds: bool) -> Wire {
+    let mut wire = Wire::new(match (model.can_name_a_tool, model.can_demand_a_call) {
         (true, _) => Forcing::Named,
         (false, true) => Forcing::Any,
         (false, false) => Forcing::No,
@@ -263,11 +258,10 @@ fn wire(provider: &dyn Provider, asked: Thinking, thinks: bool, binds: bool) -> 
 }
 
 /// Returns whether the model will think: it is asked to, or nothing is said and it did when it was last heard.
-fn thinks(asked: Thinking, state: &State, provider: &dyn Provider) -> bool {
+pub(crate) fn thinks(asked: Thinking, state: &State, model: &AskedModel) -> bool {
     let mut replies = state.tree.trunk().messages().rev();
-    let ours = |message: &&Message| {
-        message.origin.as_ref().is_some_and(|origin| origin.agrees_with(provider.origin()))
-    };
+    let ours =
+        |message: &&Message| message.origin.as_ref().is_some_and(|origin| origin.agrees_with(&model.origin));
     let mut last = || replies.find(ours);
     match asked {
         Thinking::Off => false,
@@ -278,7 +272,7 @@ fn thinks(asked: Thinking, state: &State, provider: &dyn Provider) -> bool {
 }
 
 /// Returns what a stored list of choices means to a request.
-fn tool_choice(choice: Choice) -> ToolChoice {
+pub(crate) fn tool_choice(choice: Choice) -> ToolChoice {
     match choice {
         Choice::Auto => ToolChoice::Auto,
         Choice::None => ToolChoice::None,
@@ -298,120 +292,24 @@ impl Session {
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn direct(&mut self, directive: Directive, place: Place) -> Result<(), RuntimeError> {
         self.catch_up().await?;
-        let mut queue = self.choices();
-        queue.push(directive, place);
-        let at = self.settings().now();
-        let note = ChoicesNote { queue, reminder: None, held: None };
-        self.commit(vec![journal::note(LAYER, CHOICES, at, &note)], None).await
+        let plan = hold::direct(&self.view(), directive, place);
+        self.write(plan, None).await
     }
 
     /// Returns what the next turns are held to, and what was asked of earlier ones.
     pub fn choices(&self) -> ChoiceQueue {
-        let queue = self.state.resolve.choices.queue.clone();
-        queue.unwrap_or_default().under(self.settings().setup.choices.policy)
+        hold::queue(&self.view())
     }
+}
 
-    /// Says what the next request is held to, and records that, with the reminder, before it is sent.
-    pub(crate) async fn hold(&mut self) -> Result<Held, RuntimeError> {
-        let setup = &self.settings().setup;
-        let part = &self.state.resolve;
-        let at = self.settings().now();
-        let head = self.state.head_message();
-        let spoke = head.role == Role::Assistant;
-        // A rule by which the model was to be asked may just be over: it is told to go on all the same, or its own words would
-        // come last.
-        let chosen = spoke && offers(setup);
-        if part.choices.queue.is_none() && !chosen && gate(setup, part, 0, at).is_none() {
-            return Ok(Held::default());
-        }
-        let before = self.choices();
-        let mut queue = before.clone();
-        let mut notices = Vec::new();
-        // The process ended before it could report, or the report could not be written.
-        if let Heard::Directive(notice) = queue.end_turn(TurnEnd::Error) {
-            notices.push(notice);
-        }
-        // As the machine saw it when it chose to ask, or nobody would be reminded and it would choose so again.
-        let gate = gate(setup, part, if spoke { 0 } else { at.0 }, at);
-        let rendered = gate.as_ref().filter(|_| !spoke).map(|_| self.rendered()).unwrap_or_default();
-        let reminded = part.choices.reminded(&self.state, &rendered);
-        let tools: Vec<&str> = self.settings().tools.iter().map(|spec| spec.name.as_str()).collect();
-        let provider = self.settings().provider.as_ref();
-        let thinks = thinks(self.settings().thinking, &self.state, provider);
-        let mut scene =
-            Scene::new(wire(provider, self.settings().thinking, thinks, self.binds_reasoning()), &tools);
-        scene.gate = gate.as_ref();
-        scene.reminded = &reminded;
-        let mut planned = queue.clone();
-        let mut plan = planned.plan(&scene).map_err(unreported)?;
-        let soft = matches!(setup.choices.policy, Policy::SoftFirst { .. });
-        let demands = plan.choice.is_some() || plan.only.is_some();
-        if soft
-            && demands
-            && planned.proposal_in_flight().is_some()
-            && (spoke || head.author == Author::Person)
-        {
-            // Where words to a person, or a person's, come last, words are all that is asked with.
-            planned = queue;
-            scene.wire.forcing = Forcing::No;
-            scene.wire.narrowing = false;
-            plan = planned.plan(&scene).map_err(unreported)?;
-        }
-        notices.append(&mut plan.notices);
-
-        let mut draft = self.state.tree.draft();
-        let mut reminder = None;
-        if let Some(due) = plan.reminder {
-            let node = draft.append(Message::harness(due.text), at)?;
-            reminder = Some(Reminded { node, about: due.about });
-        } else if spoke {
-            draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
-        }
-        let mut records = entries(draft);
-        if planned != before {
-            let note = ChoicesNote { queue: planned, reminder, held: None };
-            records.push(journal::note(LAYER, CHOICES, at, &note));
-        }
-        self.commit(records, None).await?;
-        for notice in notices {
-            self.tell(&Event::Choice(notice));
-        }
-        Ok(Held { choice: plan.choice.map(tool_choice), only: plan.only })
-    }
-
-    /// Returns what a turn came to, for the batch of its reply, and what observers are told once that is stored.
-    pub(crate) fn heard(
-        &self,
-        reply: Option<&Message>,
-        cancelled: bool,
-        at: impl FnOnce() -> Timestamp,
-    ) -> (Vec<Record>, Vec<Event>) {
-        let mut queue = self.choices();
-        if queue.in_flight().is_none() {
-            return (Vec::new(), Vec::new());
-        }
-        let called: Vec<&str> =
-            reply.into_iter().flat_map(Message::calls).map(|call| call.name.as_str()).collect();
-        let end = match reply.map(|reply| reply.stop.as_ref()) {
-            _ if cancelled => TurnEnd::Aborted,
-            None | Some(Some(StopReason::Cut | StopReason::Cancelled)) => TurnEnd::Error,
-            // It has not come to what it was about to say.
-            Some(Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Pause))
-                if called.is_empty() =>
-            {
-                TurnEnd::Error
-            }
-            Some(_) => TurnEnd::Done { called: &called },
-        };
-        let node = reply.and_then(|_| self.state.tree.next_id());
-        let held = node.zip(queue.proposal_in_flight()).map(|(node, proposal)| HeldTurn { node, proposal });
-        let told = match queue.end_turn(end) {
-            Heard::Directive(notice) => vec![Event::Choice(notice)],
-            _ => Vec::new(),
-        };
-        let note = ChoicesNote { queue, reminder: None, held };
-        (vec![journal::note(LAYER, CHOICES, at(), &note)], told)
-    }
+/// Returns the record of the queue as it became.
+pub(crate) fn note(
+    queue: ChoiceQueue,
+    reminder: Option<Reminded>,
+    held: Option<HeldTurn>,
+    at: Timestamp,
+) -> Record {
+    journal::note(LAYER, CHOICES, at, &ChoicesNote { queue, reminder, held })
 }
 
 /// Returns the record of what a call means.
@@ -422,10 +320,6 @@ pub(crate) fn resolving(call: &CallPlace, details: ResolutionDetails, at: Timest
 /// Whether proposals of this session may wait for the model at all.
 pub(crate) fn may_wait(part: &resolve::Part, id: ProposalId) -> bool {
     part.queue.get(id).is_some_and(|entry| entry.awaits_decision() && entry.may_approve(ActorKind::Model))
-}
-
-fn unreported(fault: trunkline_resolve_queue::TurnUnreported) -> RuntimeError {
-    RuntimeError::Refused { reason: fault.to_string() }
 }
 
 /// Returns whether a call has been decided in a process that is gone, and nothing is left to be done for it.

@@ -187,7 +187,8 @@ impl Session {
         }
         let commits = self.commits();
         // What an earlier process has prepared is what is committed, unless the branch or the files were changed since.
-        let again = self.settings().binds && commits && self.find_out(changes::still_stands).await?;
+        let again =
+            self.settings().setup.files.binds && commits && self.find_out(changes::still_stands).await?;
         let mut taken_back = match self.settle_binding(again).await? {
             Settled::Decided(decision) => return Ok(Stop::Decided(decision)),
             Settled::TakenBack(why) => Some(why),

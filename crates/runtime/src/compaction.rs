@@ -24,7 +24,7 @@ use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 pub struct Compaction {
     /// When, and how much of the end stays as it is.
     pub policy: CompactPolicy,
-    compactor: Option<Arc<dyn Compactor>>,
+    pub(crate) compactor: Option<Arc<dyn Compactor>>,
 }
 
 impl Compaction {
@@ -113,11 +113,11 @@ impl Session {
     /// Returns what [`compact`](Session::compact) would cover now; `None` if the agent does not compact, a turn is open, or
     /// there is nothing to cover.
     pub fn compaction_plan(&self) -> Option<CompactPlan> {
-        let compaction = self.settings().setup.compaction.as_ref()?;
+        let policy = self.settings().setup.compaction.as_ref()?;
         if self.state.open_turn().is_some() {
             return None;
         }
-        plan_compaction_now(&self.state.tree, &self.state.revert.notes, &compaction.policy)
+        plan_compaction_now(&self.state.tree, &self.state.revert.notes, policy)
     }
 
     /// Compacts now, as a person, however small the prompt is.
@@ -194,8 +194,8 @@ impl Session {
     /// Returns what to cover where the service says that there is too much.
     fn room(&self) -> Option<CompactPlan> {
         // Whoever named no window means the prompt as it is: that was too long.
-        let unset = || Some(Compaction::new(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens)));
-        let setting = self.settings().setup.compaction.clone().or_else(unset);
+        let unset = || Some(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens));
+        let setting = self.settings().setup.compaction.or_else(unset);
         revert::room(&setting, &self.state.tree, &self.state.revert)
     }
 
@@ -270,7 +270,7 @@ impl Session {
 
     async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, Unwritten> {
         let settings = self.settings();
-        match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
+        match &settings.compactor {
             Some(compactor) => compactor.summarize(ask).await.map_err(|reason| Unwritten::Told(reason, None)),
             None => self.summarize_by_model(ask).await,
         }
@@ -281,15 +281,16 @@ impl Session {
         let settings = self.settings();
         let provider = settings.provider.as_ref();
         let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
-        request.max_output_tokens = Some(settings.max_output_tokens);
-        request.extra.clone_from(&settings.extra);
-        request.traits = self.state.wants.of(provider);
-        prompt::fill(&mut request, ask, None, provider);
+        request.max_output_tokens = Some(settings.setup.asking.max_output_tokens);
+        request.extra.clone_from(&settings.setup.asking.extra);
+        request.traits = self.state.wants.of(&settings.setup.model);
+        prompt::fill(&mut request, ask, None, &settings.setup.model);
         let tell = |failed: u32, fault: &ProviderError, wait: Duration| {
             let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
             self.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
         };
-        let (message, usage) = match ask_beside(provider, request, settings.retries, tell).await {
+        let (message, usage) = match ask_beside(provider, request, settings.setup.asking.retries, tell).await
+        {
             Ok(answered) => answered,
             Err((fault, _)) if fault.wants().is_some() => return Err(Unwritten::Refused(fault)),
             Err((fault, usage)) => return Err(Unwritten::Told(fault.to_string(), usage)),

@@ -5,19 +5,17 @@
 
 use tokio::time::Instant;
 use trunkline_message_tree::StopReason;
-use trunkline_providers::{DecodeError, ErrorKind, Fold, ProviderError, Request};
+use trunkline_providers::{ErrorKind, Fold, ProviderError, Request};
 
 use crate::acts::calls::answer;
+use crate::acts::hold::hold;
 use crate::acts::open::{begin_run, say};
+use crate::acts::reply::{Came, take_reply};
 use crate::acts::settle::settle;
 use crate::acts::stage::stage_gate;
-use crate::asking_again::{Asked, InVain, Waiting};
-use crate::attempts::{self, brought_nothing};
-use crate::journal;
-use crate::journal::entries;
-use crate::layers::revert;
+use crate::asking_again::{Waiting, chance};
 use crate::rendering::Rendering;
-use crate::turn::{self, Step};
+use crate::turn::{self, Facts, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};
 
 /// What one drive has used up.
@@ -107,9 +105,12 @@ impl Session {
             self.tend_summaries().await?;
             self.tend_proposals().await?;
             self.bind_decided().await?;
-            let at = self.settings().now();
-            let (setup, waited) = (&self.settings().setup, Waiting::waited(spent.waiting.as_ref()));
-            match turn::next(&self.state, setup, cancel.is_cancelled(), spent.nudged, waited, at) {
+            let facts = Facts {
+                cancelled: cancel.is_cancelled(),
+                nudged: spent.nudged,
+                waited: Waiting::waited(spent.waiting.as_ref()),
+            };
+            match self.find_out(|view, asked| turn::next(view, asked, &facts)).await? {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
                 Step::Settle => {
@@ -200,7 +201,7 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
-        let held = self.hold().await?;
+        let held = self.perform(|view, _| hold(view)).await?;
         self.load_last_reply().await?;
         self.note_break().await?;
         self.note_asked().await?;
@@ -208,8 +209,7 @@ impl Session {
         let binds = self.binds_reasoning();
         let settings = &self.agent.settings;
         let rendering = Rendering::of(&mut self.kept.rendering, &settings.setup.revert, binds);
-        let prompt =
-            prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.kept.sent);
+        let prompt = prompt::build(&self.state, rendering, &settings.setup, held, &self.kept.sent);
         let (sent, asked) = (prompt.request.messages.clone(), prompt.asked);
         let background = provider.answers_in_background(&prompt.request);
         self.tell(&Event::Asking { turn, messages: sent.len(), repairs: prompt.repairs });
@@ -230,8 +230,7 @@ impl Session {
             self.on_trial.clear();
             self.cuts = 0;
         }
-        let wants = self.state.wants.shown(provider.as_ref(), fold.wants(), self.settings().now());
-        let unread = journal::unread(fold.unread(), self.settings().now());
+        let (wants, unread) = (fold.wants().to_vec(), fold.unread().to_vec());
         let (remark, id) = (fold.remark().map(str::to_owned), fold.id().map(str::to_owned));
         let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
@@ -239,55 +238,24 @@ impl Session {
             Ok(true) => (fold.cut(StopReason::Cancelled), None),
             Err(fault) => (fold.cut(StopReason::Cut), Some(fault)),
         };
-        let mut tokens = 0;
-        let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
-        heard.extend(unread);
-        let nothing = message.as_ref().filter(|_| !stopped && fault.is_none());
-        let nothing = nothing.and_then(brought_nothing);
-        let nothing = nothing.map(|why| attempts::remarked(why, remark.as_deref()));
-        if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
-            // It is asked otherwise, which is not the same attempt once more.
-            let fault = fault.clone();
-            self.kept.sent = sent;
-            self.commit(heard, None).await?;
-            return Err(fault.into());
-        }
-        let why = match fault {
-            // The model wrote it so: the same request may well bring the same.
-            Some(ProviderError::Decode(DecodeError::UnreadCall { reason, .. })) => {
-                Some(InVain::Nothing(format!("{}: {reason}", attempts::UNREAD_CALL)))
-            }
-            fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
+        self.kept.sent = sent.clone();
+        let came = Came {
+            message,
+            fault,
+            cancelled: stopped,
+            wants,
+            unread,
+            remark,
+            id,
+            background,
+            behind: asked,
+            sent,
+            took: began.elapsed(),
+            within,
+            chance: chance(),
         };
-        if let Some(why) = why {
-            self.kept.sent = sent;
-            let known =
-                || self.state.tries.answer(provider.origin(), self.state.tree.head()).map(str::to_owned);
-            let answer = id.or_else(known).filter(|_| background);
-            let asked = Asked { took: began.elapsed(), within, answer };
-            let again = self.asked_in_vain(message, why, &asked, heard).await;
-            told.iter().for_each(|event| self.tell(event));
-            return again;
-        }
-        self.kept.sent = sent;
-        if let Some(message) = message {
-            tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
-            let at = self.settings().now();
-            let mut draft = self.state.tree.draft();
-            let missed = |node| revert::missed(&self.state, &message, node, at);
-            let missed = self.state.tree.next_id().and_then(missed);
-            let bound = asked.and_then(|asked| asked.record(self.state.tree.next_id()?, &message, at));
-            draft.append(message, at)?;
-            let mut records = entries(draft);
-            records.extend(missed);
-            records.extend(bound);
-            records.extend(wants);
-            records.append(&mut heard);
-            self.commit(records, None).await?;
-        }
-        self.commit(heard, None).await?;
-        told.iter().for_each(|event| self.tell(event));
-        Ok(tokens)
+        let plan = take_reply(&self.view(), came)?;
+        self.write(plan, None).await?
     }
 
     /// Takes an answer in as it comes. `within` counts the attempts that the provider itself made in vain.

@@ -10,7 +10,7 @@ use trunkline_resolve_queue::{CUSTOM_TOOL, Effect, Fingerprint, Preview};
 
 use crate::catalogue::Catalogue;
 use crate::state::State;
-use crate::{Proposal, Tool, ToolContext};
+use crate::{Proposal, ToolContext};
 
 /// What a custom tool wants done, given to [`ToolContext::push_pending_action`].
 #[derive(Clone, Debug, PartialEq)]
@@ -118,17 +118,18 @@ impl From<PendingAction> for Proposal {
 /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is applied by
 /// the tool that applied what it takes back.
 pub(crate) fn executor_of<'a>(
-    state: &State,
-    catalogue: &'a Catalogue,
-    proposal: &Proposal,
-) -> Option<&'a Arc<dyn Tool>> {
+    state: &'a State,
+    catalogue: &Catalogue,
+    proposal: &'a Proposal,
+) -> Option<&'a str> {
     let mut proposal = proposal;
     let mut under = None;
     loop {
         let named = [Some(&proposal.source_tool), proposal.staged_by.as_ref()];
-        let tool = named.into_iter().flatten().find_map(|name| catalogue.tool(name));
+        let mut named = named.into_iter().flatten().map(String::as_str);
+        let tool = named.find(|name| catalogue.has(name));
         // Logs of earlier versions name it nowhere but in the call.
-        if let Some(tool) = tool.or_else(|| catalogue.tool(called(state, proposal)?)) {
+        if let Some(tool) = tool.or_else(|| called(state, proposal).filter(|name| catalogue.has(name))) {
             return Some(tool);
         }
         // What is taken back is older; whatever a log says, this comes to an end.

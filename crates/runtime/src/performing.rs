@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
+use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, InboxId};
 
-use crate::acts::{Answer, Asked, Files, Pause, Plan, Question, View, roll_back};
+use crate::acts::{Answer, Asked, Pause, Plan, Question, View, roll_back};
 use crate::agent::new_id;
 use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, WorkspaceFault, contained, pending};
 
@@ -66,19 +67,7 @@ impl Session {
     pub(crate) fn view(&self) -> View<'_> {
         let settings = self.settings();
         let at = settings.now();
-        View {
-            state: &self.state,
-            setup: &settings.setup,
-            token: self.lease.token(),
-            expire_after: settings.expire_after,
-            files: Files {
-                looks: settings.workspace.is_some(),
-                binds: settings.binds,
-                names_decisions: settings.names_decisions,
-            },
-            at,
-            began: at,
-        }
+        View { state: &self.state, setup: &settings.setup, token: self.lease.token(), at, began: at }
     }
 
     async fn answer_to(&self, question: &Question) -> Result<Answer, RuntimeError> {
@@ -117,6 +106,20 @@ impl Session {
                 }
                 Answer::Words(words)
             }
+            Question::Gates(calls) => {
+                let asked = calls.iter().map(|(_, tool, arguments)| match self.implementation(tool) {
+                    Some(tool) => contained::gate(tool, arguments),
+                    None => Ok(None),
+                });
+                Answer::Gates(asked.collect())
+            }
+            Question::Effects(calls) => {
+                let asked = calls.iter().map(|(tool, arguments)| match self.implementation(tool) {
+                    Some(tool) => contained::effects(tool, arguments),
+                    None => Effects::default(),
+                });
+                Answer::Effects(asked.collect())
+            }
             Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
             Question::Start => Answer::Start(self.base().await),
             Question::OwnChanges(base, touched, Some(spans)) => {
@@ -147,10 +150,15 @@ impl Session {
         self.settings().workspace.as_deref().ok_or(WorkspaceFault { message })
     }
 
+    fn implementation(&self, name: &str) -> Option<&dyn Tool> {
+        self.settings().implementations.get(name).map(|tool| &**tool)
+    }
+
     /// Returns the tool that applies a proposal.
     pub(crate) fn executor(&self, id: ProposalId) -> Option<Arc<dyn Tool>> {
         let proposal = &self.state.resolve.queue.get(id)?.proposal;
-        pending::executor_of(&self.state, &self.settings().setup.catalogue, proposal).cloned()
+        let name = pending::executor_of(&self.state, &self.settings().setup.catalogue, proposal)?;
+        self.settings().implementations.get(name).cloned()
     }
 
     /// Reads bytes that the log names; `None` if not all of them can be had.

@@ -7,11 +7,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, NodeId, Timestamp, ToolSpec};
-use trunkline_providers::{Provider, Trait, Traits};
+use trunkline_providers::{Trait, Traits};
 use trunkline_sanitize::{Prefix, PrefixDigest, Prefixes, WireRules};
 use trunkline_session_store::{Note, Record};
 
-use crate::agent::Settings;
+use crate::setup::Setup;
 use crate::state::State;
 use crate::{Session, journal};
 
@@ -66,17 +66,22 @@ impl Asked {
     }
 }
 
-/// Returns what is known of whom a provider asks: what its service has said, what its model's name says, and what the agent was
+/// Whether the model takes signed reasoning back only behind what it was written behind.
+pub(crate) fn binds_reasoning(state: &State, setup: &Setup) -> bool {
+    traits(state, setup).has(Trait::BoundReasoning)
+}
+
+/// Returns what is known of whom is asked: what its service has said, what its model's name says, and what the agent was
 /// told, which counts before both.
-pub(crate) fn traits(state: &State, settings: &Settings, provider: &dyn Provider) -> Traits {
-    let mut traits = state.wants.of(provider);
-    match settings.bound_reasoning {
+pub(crate) fn traits(state: &State, setup: &Setup) -> Traits {
+    let mut traits = state.wants.of(&setup.model);
+    match setup.asking.bound_reasoning {
         Some(false) => traits.remove(Trait::BoundReasoning),
         Some(true) => {
             traits.insert(Trait::BoundReasoning);
         }
         None => {
-            for one in Traits::of_model(provider.wire(), &provider.origin().model).iter() {
+            for one in Traits::of_model(&setup.model.wire, &setup.model.origin.model).iter() {
                 traits.insert(one);
             }
         }
@@ -99,7 +104,6 @@ pub(crate) fn head(tools: &[ToolSpec], fields: &Map<String, Value>) -> PrefixDig
 impl Session {
     /// Whether the model takes signed reasoning back only behind what it was written behind.
     pub(crate) fn binds_reasoning(&self) -> bool {
-        let provider = self.settings().provider.as_ref();
-        traits(&self.state, self.settings(), provider).has(Trait::BoundReasoning)
+        binds_reasoning(&self.state, &self.settings().setup)
     }
 }

@@ -5,14 +5,13 @@
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageList, ToolChoice, ToolSpec};
-use trunkline_providers::{Feature, Provider, Request, Support, Thinking, Trait, Traits};
+use trunkline_providers::{Request, Thinking, Trait, Traits};
 use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
-use crate::agent::Settings;
 use crate::layers::revert;
 use crate::rendering::Rendering;
+use crate::setup::{AskedModel, Setup};
 use crate::state::State;
-use crate::turn::Setup;
 use crate::{choices, prefixes};
 
 /// A request and what was repaired for it.
@@ -37,26 +36,26 @@ pub(crate) struct Held {
 pub(crate) fn build(
     state: &State,
     rendering: &mut Rendering,
-    settings: &Settings,
-    provider: &dyn Provider,
+    setup: &Setup,
     held: Held,
     sent: &MessageList,
 ) -> Prompt {
-    let mut tools = settings.tools.clone();
+    let (model, asking) = (&setup.model, &setup.asking);
+    let mut tools = setup.tools.clone();
     // A hold never offers less to a model whose reasoning is bound to its tools.
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
     }
-    let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
+    let mut request = Request::new(model.origin.model.clone(), Vec::<Message>::new());
     request.tools = tools;
-    request.max_output_tokens = Some(settings.max_output_tokens);
-    request.temperature = settings.temperature;
-    request.thinking = settings.thinking;
+    request.max_output_tokens = Some(asking.max_output_tokens);
+    request.temperature = asking.temperature;
+    request.thinking = asking.thinking;
     request.tool_choice = held.choice.unwrap_or_default();
-    request.extra.clone_from(&settings.extra);
-    request.traits = prefixes::traits(state, settings, provider);
-    let window = state.wants.window(provider, revert::window(&settings.setup));
-    let (rules, mut facts) = asked(&mut request, window, provider);
+    request.extra.clone_from(&asking.extra);
+    request.traits = prefixes::traits(state, setup);
+    let window = state.wants.window(model, revert::window(setup));
+    let (rules, mut facts) = asked(&mut request, window, model);
     let binds = rules.reasoning_bound;
     if binds {
         facts.head = Some(prefixes::head(&request.tools, &request.extra));
@@ -64,10 +63,10 @@ pub(crate) fn build(
     }
     rendering.refresh(state);
     debug_assert!(
-        rendering.shows(&revert::rendered(&settings.setup.revert, binds, &state.tree, &state.revert)),
+        rendering.shows(&revert::rendered(&setup.revert, binds, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
-    let refused = state.wants.refused_until(provider);
+    let refused = state.wants.refused_until(model);
     if let Some(legal) = rendering.legal(&rules, &facts, refused) {
         debug_assert!(rendering.agrees(&legal, &rules, &facts), "what was found legal needs no other repair");
         request.messages = legal.list;
@@ -75,8 +74,8 @@ pub(crate) fn build(
         return Prompt { request, repairs: legal.repairs, asked };
     }
     let mut rendered: Vec<_> = rendering.messages().iter().map(|message| Message::clone(message)).collect();
-    state.wants.disown(provider, &mut rendered);
-    let repairs = put(&mut request, rendered, &rules, &facts, provider);
+    state.wants.disown(model, &mut rendered);
+    let repairs = put(&mut request, rendered, &rules, &facts, model);
     share(&mut request.messages, rendering.list(), sent);
     let asked = binds.then(|| {
         let mut prefix = Prefix::after(facts.head.as_ref());
@@ -114,22 +113,22 @@ pub(crate) fn fill(
     request: &mut Request,
     rendered: Vec<Message>,
     window: Option<u64>,
-    provider: &dyn Provider,
+    model: &AskedModel,
 ) -> Vec<Repair> {
-    let (rules, facts) = asked(request, window, provider);
-    put(request, rendered, &rules, &facts, provider)
+    let (rules, facts) = asked(request, window, model);
+    put(request, rendered, &rules, &facts, model)
 }
 
 /// Returns the rules that a list is held to, and what else is asked.
-fn asked(request: &mut Request, window: Option<u64>, provider: &dyn Provider) -> (WireRules, RequestFacts) {
+fn asked(request: &mut Request, window: Option<u64>, model: &AskedModel) -> (WireRules, RequestFacts) {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(provider.origin().clone());
+    facts.origin = Some(model.origin.clone());
     facts.tools_offered = Some(!request.tools.is_empty());
     facts.tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
-    facts.thinking = thinking(request, provider.wire());
+    facts.thinking = thinking(request, &model.wire);
     facts.choice_forced = matches!(request.tool_choice, ToolChoice::Any | ToolChoice::Named(_));
     facts.context_window = window.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-    (rules(provider, &request.traits), facts)
+    (rules(model, &request.traits), facts)
 }
 
 /// Puts a list into a request, made legal for the provider's wire and for everything else that is asked. Returns what was
@@ -141,17 +140,14 @@ fn put(
     rendered: Vec<Message>,
     rules: &WireRules,
     facts: &RequestFacts,
-    provider: &dyn Provider,
+    model: &AskedModel,
 ) -> Vec<Repair> {
     let sanitized = sanitize(rendered, rules, facts);
     if sanitized.thinking_off {
-        if let Some(fields) = fields_of_claude(&mut request.extra, provider.wire()) {
+        if let Some(fields) = fields_of_claude(&mut request.extra, &model.wire) {
             fields.remove("thinking");
         }
-        request.thinking = match provider.support(Feature::ThinkingOff) {
-            Support::None => Thinking::Unsaid,
-            _ => Thinking::Off,
-        };
+        request.thinking = if model.can_stop_reasoning { Thinking::Off } else { Thinking::Unsaid };
     }
     request.messages = sanitized.messages.into_owned().into();
     sanitized.repairs
@@ -190,9 +186,9 @@ fn fields_of_claude<'a>(extra: &'a mut Map<String, Value>, wire: &str) -> Option
 
 /// Returns the rules of the provider where it speaks a dialect of its own, otherwise those of the wire; with what is known of
 /// the service.
-fn rules(provider: &dyn Provider, traits: &Traits) -> WireRules {
-    let wire = provider.wire();
-    let mut rules = WireRules::named(&provider.origin().provider)
+fn rules(model: &AskedModel, traits: &Traits) -> WireRules {
+    let wire = model.wire.as_str();
+    let mut rules = WireRules::named(&model.origin.provider)
         .filter(|rules| rules.wire == wire)
         .or_else(|| WireRules::named(wire))
         .unwrap_or_else(|| WireRules::open(wire.to_owned()));

@@ -57,7 +57,8 @@ impl Session {
         asked: Resolution,
         cancel: &Cancel,
     ) -> Result<(), RuntimeError> {
-        let Some((handler, standing)) = &self.settings().setup.choices.standing else { return Ok(()) };
+        let handler = self.settings().setup.choices.standing.as_ref();
+        let Some((handler, standing)) = handler.zip(self.settings().standing.as_ref()) else { return Ok(()) };
         let (handler, standing) = (handler.clone(), standing.clone());
         let model = Actor::new(ActorKind::Model, "");
         if !handler.permits(asked.action, &model) {

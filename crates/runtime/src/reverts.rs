@@ -1,11 +1,6 @@
 //! How an agent's model may leave a branch.
 
-use std::fmt;
-use std::sync::Arc;
-
 use trunkline_revert::{Decay, Prompts, Rates, RenderPolicy, StallPolicy};
-
-use crate::Summarizer;
 
 /// How a model may leave a branch, and what it is told. The default is [`AgentBuilder::with_revert`](crate::AgentBuilder::with_revert).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +15,6 @@ pub struct Reverts {
     pub prompts: Prompts,
     /// What cached tokens cost at the provider. Nothing is cached unless told; see [`Reverts::rates`].
     pub rates: Option<Rates>,
-    pub(crate) summarizer: Option<Shared>,
     /// When a run counts as getting nowhere. On unless told.
     pub stall: StallPolicy,
     /// Who is asked then.
@@ -44,24 +38,6 @@ pub enum OnStall {
     Accept,
 }
 
-/// A summarizer that is compared by which one it is.
-#[derive(Clone)]
-pub(crate) struct Shared(pub(crate) Arc<dyn Summarizer>);
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Summarizer")
-    }
-}
-
-impl PartialEq for Shared {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Shared {}
-
 impl Default for Reverts {
     fn default() -> Self {
         Reverts {
@@ -69,7 +45,6 @@ impl Default for Reverts {
             bound_decay: Decay::CacheMinding,
             prompts: Prompts::Refuse,
             rates: None,
-            summarizer: None,
             stall: StallPolicy::default(),
             on_stall: OnStall::default(),
             window_tokens: None,
@@ -126,16 +101,6 @@ impl Reverts {
     #[must_use]
     pub fn rates(mut self, rates: Rates) -> Self {
         self.rates = Some(rates);
-        self
-    }
-
-    /// Sets whom to ask what a branch came to, when whoever left it did not say.
-    ///
-    /// It is asked after the revert, which never waits for it. What it answers becomes a note of its own at the head of
-    /// that moment, between two turns.
-    #[must_use]
-    pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
-        self.summarizer = Some(Shared(Arc::new(summarizer)));
         self
     }
 

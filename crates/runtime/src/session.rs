@@ -188,8 +188,7 @@ impl Session {
 
     /// Returns the trunk as the model would be sent it, before it is made legal for a wire.
     pub fn rendered(&self) -> Vec<Message> {
-        let setting = &self.settings().setup.revert;
-        revert::rendered(setting, self.binds_reasoning(), &self.state.tree, &self.state.revert)
+        self.view().rendered()
     }
 
     /// Returns whether everything that was ever recorded is in memory.

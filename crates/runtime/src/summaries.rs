@@ -196,8 +196,7 @@ impl Session {
 
     /// Records that this process asks for what another one did not live to see.
     async fn ask_again(&mut self) -> Result<(), RuntimeError> {
-        let reverts = self.settings().setup.revert.as_ref();
-        if self.summaries.ours_from == 0 || reverts.is_none_or(|reverts| reverts.summarizer.is_none()) {
+        if self.summaries.ours_from == 0 || self.summarizer().is_none() {
             return Ok(());
         }
         let part = &self.state.revert;
@@ -258,9 +257,13 @@ impl Session {
         }
     }
 
+    /// Returns who says what branches came to, if the model may leave any.
+    fn summarizer(&self) -> Option<&Arc<dyn Summarizer>> {
+        self.settings().summarizer.as_ref().filter(|_| self.settings().setup.revert.is_some())
+    }
+
     fn start_summary(&mut self, head_move: MoveId) {
-        let reverts = self.settings().setup.revert.as_ref();
-        let Some(summarizer) = reverts.and_then(|reverts| reverts.summarizer.clone()) else { return };
+        let Some(summarizer) = self.summarizer().cloned() else { return };
         let Some(note) = self.state.revert.unsaid().find(|note| note.made_by == head_move) else { return };
         let nodes = note.abandoned.iter().filter_map(|id| self.state.tree.node(*id).ok());
         let branch = LeftBranch {
@@ -268,7 +271,6 @@ impl Session {
             messages: nodes.map(|node| node.message().clone()).collect(),
             ledger: note.ledger.clone().unwrap_or_default(),
         };
-        let summarizer = Arc::clone(&summarizer.0);
         let task = self.summaries.asking.tasks.spawn(async move {
             let asked = async { summarizer.summarize(branch).await };
             match tokio::time::timeout(LIMIT, asked).await {

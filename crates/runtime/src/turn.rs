@@ -3,14 +3,18 @@
 //! No IO and no memory of its own. A process that was killed and one that was not ask the same question of the same
 //! log, so there is no separate path for recovery.
 
-use serde_json::{Map, Value};
-use trunkline_message_tree::{CallOutcome, NodeId, Origin, Role, StopReason, Timestamp, ToolCall};
+use std::collections::HashMap;
 
+use serde_json::{Map, Value};
+use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
+
+use crate::acts::{Asked as Questions, Declared, Pause, View};
 use crate::attempts::brought_nothing;
-use crate::catalogue::{Catalogue, TRUNCATED};
+use crate::catalogue::TRUNCATED;
 use crate::layers::{resolve, revert};
+use crate::setup::Setup;
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::{Access, CallPlace, choices, contained};
+use crate::{Access, CallPlace, choices};
 
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
@@ -26,17 +30,6 @@ const CUT_OFF: &str =
 const GO_ON_EMPTY: &str =
     "Your reply above had no words and no tool call in it. Call a tool, or say in words how it stands.";
 const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
-
-/// What an agent is set up to do; the part of it that the machine looks at.
-pub(crate) struct Setup {
-    /// Who is asked.
-    pub(crate) asks: Origin,
-    pub(crate) catalogue: Catalogue,
-    pub(crate) revert: revert::Setting,
-    pub(crate) compaction: revert::CompactSetting,
-    pub(crate) resolve: resolve::Setting,
-    pub(crate) choices: choices::Setting,
-}
 
 /// What happens next.
 pub(crate) enum Step {
@@ -79,20 +72,27 @@ pub(crate) struct Runnable {
     pub(crate) approved: Option<resolve::Id>,
 }
 
-/// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed. `nudged` tells how often
-/// in a row this drive has asked the model to go on, `waited` which wait it has waited out, `at` when this is asked: rules
-/// and proposals have an end.
-pub(crate) fn next(
-    state: &State,
-    setup: &Setup,
-    cancelled: bool,
-    nudged: usize,
-    waited: Option<Timestamp>,
-    at: Timestamp,
-) -> Step {
-    if let Some(turn) = state.open_turn() {
-        return next_in_turn(state, setup, &turn, cancelled, at);
+/// What of a drive is not in the log.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// Nothing new is begun, and the open turn is closed.
+    pub(crate) cancelled: bool,
+    /// How often in a row the model was asked to go on.
+    pub(crate) nudged: usize,
+    /// The wait that it has waited out.
+    pub(crate) waited: Option<Timestamp>,
+}
+
+/// Returns what happens next.
+pub(crate) fn next(view: &View<'_>, asked: &mut Questions<'_>, facts: &Facts) -> Result<Step, Pause> {
+    if let Some(turn) = view.state.open_turn() {
+        return next_in_turn(view, asked, &turn, facts.cancelled);
     }
+    Ok(next_between(view.state, view.setup, facts, view.at))
+}
+
+fn next_between(state: &State, setup: &Setup, facts: &Facts, at: Timestamp) -> Step {
+    let Facts { cancelled, nudged, waited } = *facts;
     if cancelled {
         return Step::Rest;
     }
@@ -140,7 +140,7 @@ pub(crate) fn next(
 
 /// The model is asked, as soon as it may be; for a summary as well, which the same service writes.
 fn ask(state: &State, setup: &Setup, waited: Option<Timestamp>, at: Timestamp) -> Step {
-    let until = state.tries.until(&setup.asks);
+    let until = state.tries.until(&setup.model.origin);
     if let Some(until) = until.filter(|until| *until > at && waited != Some(*until)) {
         return Step::Wait(until);
     }
@@ -150,7 +150,15 @@ fn ask(state: &State, setup: &Setup, waited: Option<Timestamp>, at: Timestamp) -
     }
 }
 
-fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool, at: Timestamp) -> Step {
+fn next_in_turn(
+    view: &View<'_>,
+    asked: &mut Questions<'_>,
+    turn: &OpenTurn<'_>,
+    cancelled: bool,
+) -> Result<Step, Pause> {
+    let (state, setup, at) = (view.state, view.setup, view.at);
+    let declared: HashMap<&CallPlace, &Declared> = asked.known_gates().into_iter().flatten().collect();
+    let mut gates = Gates { declared, wanted: Vec::new(), is_one_unknown: false };
     let drained = drain(state, &setup.revert, turn);
     let mut answers = Vec::new();
     let mut runnable: Vec<Runnable> = Vec::new();
@@ -182,7 +190,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
-        match judge(state, setup, outcome, &place, call, at) {
+        match judge(view, &mut gates, outcome, &place, call) {
             _ if cancelled && status.is_none() => {
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
@@ -192,7 +200,8 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             Judged::Ask(_) if !in_order => held.push(place),
             Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
             Judged::Waiting(id) => waiting.push((place, id)),
-            Judged::Approve(step) => return *step,
+            Judged::Approve(step) => return Ok(*step),
+            Judged::Unknown => {}
             // What may change something waits for its turn; what only looks need not.
             Judged::Free(free) if is_exclusive(setup, &free) && (gate.is_some() || !waiting.is_empty()) => {}
             Judged::Free(free) if is_exclusive(setup, &free) && !in_order => held.push(place),
@@ -202,11 +211,14 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
         }
     }
 
+    if gates.is_one_unknown {
+        asked.gates(gates.wanted)?;
+    }
     if !answers.is_empty() {
-        return Step::Answer(answers);
+        return Ok(Step::Answer(answers));
     }
     if !runnable.is_empty() {
-        return Step::Run(side_by_side(setup, runnable));
+        return Ok(Step::Run(side_by_side(setup, runnable)));
     }
     if drained.leaves() {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
@@ -214,25 +226,33 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
         let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);
         let text = "not run: a revert of the same turn left this branch first";
         let left: Vec<_> = left.map(|place| (place, text.to_owned())).collect();
-        return if left.is_empty() { Step::Settle } else { Step::Answer(left) };
+        return Ok(if left.is_empty() { Step::Settle } else { Step::Answer(left) });
     }
     if let Some((place, asked)) = gate {
-        return Step::Gate(place, asked);
+        return Ok(Step::Gate(place, asked));
     }
     if !waiting.is_empty() {
-        return Step::Ask(waiting.into_iter().map(|(_, id)| id).collect());
+        return Ok(Step::Ask(waiting.into_iter().map(|(_, id)| id).collect()));
     }
     if let Some((place, arguments)) = resolutions.into_iter().next() {
         // What was decided before a kill is answered with what came of it.
-        return match cancelled && !choices::is_carried_out(&state.resolve, &place) {
+        return Ok(match cancelled && !choices::is_carried_out(&state.resolve, &place) {
             true => Step::Answer(vec![(place, "not done: the turn was cancelled first".to_owned())]),
             false => Step::Resolve(place, arguments),
-        };
+        });
     }
-    match resolve::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
+    Ok(match resolve::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
         Some(work) if !held.is_empty() => work.into_step(true),
         _ => Step::Settle,
-    }
+    })
+}
+
+/// What tools say has to be approved before calls of this turn may run.
+struct Gates<'a> {
+    declared: HashMap<&'a CallPlace, &'a Declared>,
+    /// The calls for which that counts.
+    wanted: Vec<(CallPlace, String, Map<String, Value>)>,
+    is_one_unknown: bool,
 }
 
 /// Decides the revert calls of a turn that have no result yet.
@@ -247,17 +267,18 @@ enum Judged {
     Waiting(resolve::Id),
     Approve(Box<Step>),
     Free(Box<Runnable>),
+    Unknown,
 }
 
 /// Decides whether a call that has no result may run.
 fn judge(
-    state: &State,
-    setup: &Setup,
+    view: &View<'_>,
+    gates: &mut Gates<'_>,
     outcome: CallOutcome,
     place: &CallPlace,
     call: &ToolCall,
-    at: Timestamp,
 ) -> Judged {
+    let (state, setup, at) = (view.state, view.setup, view.at);
     if may_have_worked(state, setup, place, call) {
         return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
     }
@@ -265,10 +286,13 @@ fn judge(
         Ok(arguments) => arguments,
         Err(text) => return Judged::Answer(text),
     };
-    let Some(tool) = setup.catalogue.tool(&call.name) else {
+    let Some(access) = setup.catalogue.access(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    let named = (call.name.as_str(), tool.as_ref());
+    if resolve::asks_the_tool(&setup.resolve, &state.resolve, place, at) {
+        gates.wanted.push((place.clone(), call.name.clone(), arguments.clone()));
+    }
+    let named = (call.name.as_str(), access, gates.declared.get(place).copied());
     match resolve::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {
         resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
@@ -280,6 +304,10 @@ fn judge(
         resolve::Gated::Waiting(id) => Judged::Waiting(id),
         resolve::Gated::Approve(id) => Judged::Approve(Box::new(resolve::approve(id))),
         resolve::Gated::Refused(text) => Judged::Answer(text),
+        resolve::Gated::Unknown => {
+            gates.is_one_unknown = true;
+            Judged::Unknown
+        }
     }
 }
 
@@ -296,12 +324,11 @@ pub(crate) fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
 
 /// Returns whether calls of a tool may change something.
 pub(crate) fn may_change(setup: &Setup, tool: &str) -> bool {
-    setup.catalogue.tool(tool).is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
+    setup.catalogue.access(tool).is_none_or(|access| access == Access::Exclusive)
 }
 
 fn only_looks(setup: &Setup, call: &Runnable) -> bool {
-    let tool = setup.catalogue.tool(&call.tool);
-    tool.is_some_and(|tool| contained::access(tool.as_ref()) == Access::ReadOnly)
+    setup.catalogue.access(&call.tool) == Some(Access::ReadOnly)
 }
 
 /// Takes the first call, and with it every read-only one that directly follows a read-only one.

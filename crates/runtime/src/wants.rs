@@ -9,20 +9,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, NodeId, Timestamp};
-use trunkline_providers::{ErrorKind, Provider, Trait, Traits};
+use trunkline_providers::{Trait, Traits};
 use trunkline_session_store::{Note, Record};
 
-use crate::layers::revert;
+use crate::acts::service::{Learned, learn, note_asked, shrink};
+use crate::setup::AskedModel;
 use crate::{Event, RuntimeError, Session, journal};
 
 pub(crate) const SERVICE: &str = "service";
 pub(crate) const ASKED: &str = "asked";
 pub(crate) const WINDOW: &str = "window";
-
-/// How often in a row results are cut shorter before a refusal is told.
-const MOST_CUTS: u8 = 3;
-/// A result of fewer bytes is not what makes a list too long.
-const LEAST_RESULT: usize = 4096;
 
 /// Who was asked last, where that is a server that was named by its address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,8 +109,8 @@ impl Part {
     }
 
     /// Returns how many tokens the model can read at once: what was named, or what a refusal showed, if that is less.
-    pub(crate) fn window(&self, provider: &dyn Provider, named: Option<u64>) -> Option<u64> {
-        let shown = self.windows.get(&service(provider)).copied();
+    pub(crate) fn window(&self, model: &AskedModel, named: Option<u64>) -> Option<u64> {
+        let shown = self.windows.get(&service(model)).copied();
         named.into_iter().chain(shown).min()
     }
 
@@ -136,32 +132,37 @@ impl Part {
         self.asked.as_ref().filter(|asked| asked.url.is_some())
     }
 
-    /// Returns what is known of whom a provider asks.
-    pub(crate) fn of(&self, provider: &dyn Provider) -> Traits {
-        self.known.get(&service(provider)).cloned().unwrap_or_default()
+    /// Returns who was asked last, also where that needs no address.
+    pub(crate) fn last_asked(&self) -> Option<&Asked> {
+        self.asked.as_ref()
+    }
+
+    /// Returns what is known of whom is asked.
+    pub(crate) fn of(&self, model: &AskedModel) -> Traits {
+        self.known.get(&service(model)).cloned().unwrap_or_default()
     }
 
     /// Returns the last node whose reasoning the service refused, if it refused any.
-    pub(crate) fn refused_until(&self, provider: &dyn Provider) -> Option<NodeId> {
+    pub(crate) fn refused_until(&self, model: &AskedModel) -> Option<NodeId> {
         if self.refused.is_empty() {
             return None;
         }
-        self.refused.get(&service(provider))?.iter().max().copied()
+        self.refused.get(&service(model))?.iter().max().copied()
     }
 
     /// Takes from messages who wrote them, where the service refused their reasoning: `sanitize` then treats it as another
     /// model's, with all that depends on it.
-    pub(crate) fn disown(&self, provider: &dyn Provider, messages: &mut [Message]) {
-        let Some(until) = self.refused_until(provider) else { return };
+    pub(crate) fn disown(&self, model: &AskedModel, messages: &mut [Message]) {
+        let Some(until) = self.refused_until(model) else { return };
         let refused = messages.iter_mut().filter(|message| message.node.is_some_and(|node| node <= until));
         refused.for_each(|message| message.origin = None);
     }
 
     /// Returns the records of what an answer has shown and nobody knew.
-    pub(crate) fn shown(&self, provider: &dyn Provider, wants: &[Trait], at: Timestamp) -> Vec<Record> {
-        let mut known = self.of(provider);
+    pub(crate) fn shown(&self, model: &AskedModel, wants: &[Trait], at: Timestamp) -> Vec<Record> {
+        let mut known = self.of(model);
         let news = wants.iter().filter(|one| known.insert(**one));
-        news.map(|one| record(provider, *one, at, |_| {})).collect()
+        news.map(|one| record(model, *one, at, |_| {})).collect()
     }
 }
 
@@ -173,21 +174,41 @@ pub(crate) fn disowned(message: &Arc<Message>, until: NodeId) -> Arc<Message> {
     Arc::new(Message { origin: None, ..Message::clone(message) })
 }
 
-fn service(provider: &dyn Provider) -> Service {
-    let origin = provider.origin().clone();
+fn service(model: &AskedModel) -> Service {
+    let origin = model.origin.clone();
     Service {
         provider: origin.provider,
         model: origin.model,
         address: origin.address,
-        wire: provider.wire().to_owned(),
+        wire: model.wire.clone(),
     }
 }
 
-fn record(provider: &dyn Provider, one: Trait, at: Timestamp, more: impl FnOnce(&mut Said)) -> Record {
+fn record(model: &AskedModel, one: Trait, at: Timestamp, more: impl FnOnce(&mut Said)) -> Record {
     let wants = one.name().to_owned();
-    let mut said = Said { service: service(provider), wants, refused: false, dropped: false, until: None };
+    let mut said = Said { service: service(model), wants, refused: false, dropped: false, until: None };
     more(&mut said);
     journal::note(journal::LAYER, SERVICE, at, &said)
+}
+
+/// Returns the record of what a refusal said; `until` is the newest message then, where it is about what was sent until then.
+pub(crate) fn refused_note(model: &AskedModel, one: Trait, until: Option<NodeId>, at: Timestamp) -> Record {
+    record(model, one, at, |said| (said.refused, said.until) = (true, until))
+}
+
+/// Returns the record that what was believed did not help.
+pub(crate) fn dropped_note(model: &AskedModel, one: Trait, at: Timestamp) -> Record {
+    record(model, one, at, |said| said.dropped = true)
+}
+
+/// Returns the record of the window that a service is taken to have.
+pub(crate) fn window_note(model: &AskedModel, tokens: u64, at: Timestamp) -> Record {
+    journal::note(journal::LAYER, WINDOW, at, &Window { service: service(model), tokens })
+}
+
+/// Returns the record of who is asked.
+pub(crate) fn asked_note(asked: &Asked, at: Timestamp) -> Record {
+    journal::note(journal::LAYER, ASKED, at, asked)
 }
 
 /// Returns what observers are told of a note.
@@ -206,84 +227,32 @@ pub(crate) fn event(note: &Note) -> Option<Event> {
 impl Session {
     /// Notes whom the next request goes to, where that was named by its address and is news.
     pub(crate) async fn note_asked(&mut self) -> Result<(), RuntimeError> {
-        let settings = self.settings();
-        let origin = settings.provider.origin().clone();
-        let url = settings.url.clone();
-        let known = self.state.wants.asked.as_ref();
-        let now = Asked { provider: origin.provider, model: origin.model, url };
-        let news = match known {
-            None => now.url.is_some(),
-            Some(known) => *known != now && (known.url.is_some() || now.url.is_some()),
-        };
-        if news {
-            let noted = journal::note(journal::LAYER, ASKED, settings.now(), &now);
-            self.commit(vec![noted], None).await?;
-        }
-        Ok(())
+        let plan = note_asked(&self.view(), self.settings().url.as_deref());
+        self.write(plan, None).await
     }
 
     /// After a list that was too long and cannot be summed up: takes the window for so small that the largest result is cut, and
     /// returns whether that is news.
     pub(crate) async fn shrink(&mut self, fault: &RuntimeError) -> Result<bool, RuntimeError> {
         let RuntimeError::Provider(fault) = fault else { return Ok(false) };
-        if fault.kind() != Some(ErrorKind::ContextTooLong) || self.cuts >= MOST_CUTS {
-            return Ok(false);
-        }
-        let rendered = self.rendered();
-        let results = rendered.iter().flat_map(Message::results);
-        let largest = results.map(|result| result.text().len()).max().unwrap_or_default();
-        if largest < LEAST_RESULT {
-            return Ok(false);
-        }
-        let provider = self.settings().provider.clone();
-        let known = self.state.wants.window(provider.as_ref(), revert::window(&self.settings().setup));
-        // Of what is cut, two bytes stay for each token: a quarter of the largest, and each time a quarter of that.
-        let fitting = largest as u64 / 8;
-        let tokens = known.map_or(fitting, |known| fitting.min(known / 4));
-        if tokens < 256 {
-            return Ok(false);
-        }
-        let window = Window { service: service(provider.as_ref()), tokens };
-        let noted = journal::note(journal::LAYER, WINDOW, self.settings().now(), &window);
-        self.commit(vec![noted], None).await?;
-        self.cuts += 1;
-        Ok(true)
+        let plan = shrink(&self.view(), fault, self.cuts);
+        let shrunk = self.write(plan, None).await?;
+        self.cuts += u8::from(shrunk);
+        Ok(shrunk)
     }
 
     /// After a request that was refused: notes what the service wants otherwise, if it said so, and returns whether it can be
     /// asked again. What was learned in vain is dropped.
     pub(crate) async fn learn(&mut self, fault: &RuntimeError) -> Result<bool, RuntimeError> {
         let RuntimeError::Provider(fault) = fault else { return Ok(false) };
-        let provider = self.settings().provider.clone();
-        let at = self.settings().now();
-        // Of each it is tried once until the service answers, or it could have us ask for ever.
-        let wanted = fault.wants().map(|one| match (one, self.settings().bound_reasoning) {
-            // That it binds was denied, and what it refused is left out all the same.
-            (Trait::BoundReasoning, Some(false)) => Trait::NoEarlierReasoning,
-            (one, _) => one,
-        });
-        let fresh = wanted.filter(|one| !self.on_trial.contains(one));
-        if let Some(one) = fresh {
-            let until = (one == Trait::NoEarlierReasoning).then(|| self.state.tree.newest());
-            let learned =
-                record(provider.as_ref(), one, at, |said| (said.refused, said.until) = (true, until));
-            let (mut learned, mut on_trial) = (vec![learned], vec![one]);
-            if one == Trait::BoundReasoning {
-                // Behind what the reasoning so far was written is not known.
-                let until = Some(self.state.tree.newest());
-                let so_far = Trait::NoEarlierReasoning;
-                let lost = |said: &mut Said| (said.refused, said.until) = (true, until);
-                learned.push(record(provider.as_ref(), so_far, at, lost));
-                on_trial.push(so_far);
+        let plan = learn(&self.view(), fault, &self.on_trial);
+        match self.write(plan, None).await? {
+            Learned::Wants(mut learned) => {
+                self.on_trial.append(&mut learned);
+                return Ok(true);
             }
-            self.commit(learned, None).await?;
-            self.on_trial.append(&mut on_trial);
-            return Ok(true);
-        }
-        if fault.wants().is_some() || fault.kind() == Some(ErrorKind::InvalidRequest) {
-            let drop = |one| record(provider.as_ref(), one, at, |said| said.dropped = true);
-            let dropped = std::mem::take(&mut self.on_trial).into_iter().map(drop).collect();
-            self.commit(dropped, None).await?;
+            Learned::Nothing { forgets: true } => self.on_trial.clear(),
+            Learned::Nothing { .. } => {}
         }
         Ok(false)
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::Prompts;
-use trunkline_runtime::{Approval, LeftBranch, OnStall, Reverts, Summarizer, SummaryError};
+use trunkline_runtime::{AgentBuilder, Approval, LeftBranch, OnStall, Reverts, Summarizer, SummaryError};
 
 use crate::recovering::soon;
 use crate::story::{Story, World, replies, stop_line};
@@ -23,11 +23,15 @@ fn revert(id: &str, step: &str, summary: &str) -> Turn {
 }
 
 async fn story(reverts: Reverts, turns: Vec<Turn>) -> Story {
+    story_of(turns, |agent| agent.with_reverts(reverts)).await
+}
+
+async fn story_of(turns: Vec<Turn>, set_up: impl FnOnce(AgentBuilder) -> AgentBuilder) -> Story {
     let world = World::default();
     for name in ["a", "b"] {
         world.files.lock().unwrap().insert(name.to_owned(), format!("text of {name}"));
     }
-    let agent = world.agent(replies(turns)).with_reverts(reverts).approval(Approval::Always);
+    let agent = set_up(world.agent(replies(turns))).approval(Approval::Always);
     Story::begin(world, agent).await
 }
 
@@ -292,7 +296,7 @@ impl Summarizer for AtOnce {
 async fn a_verdict_names_a_branch_once_in_the_words_that_came_last() {
     let mut turns = vec![call("c1", "read", "a"), call("c2", "read", "a"), revert("c3", "n3", "")];
     turns.extend([call("c4", "read", "b"), call("c5", "read", "b"), Turn::say("done")]);
-    let mut story = story(Reverts::default().summarizer(AtOnce), turns).await;
+    let mut story = story_of(turns, |agent| agent.with_revert().summarizer(AtOnce)).await;
     story.prompt("read").await.unwrap();
     assert_eq!(story.session.notes().len(), 2, "the summary came in time");
     let considered = considered(&story);

@@ -16,7 +16,7 @@ use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Verdict};
 use trunkline_runtime::session_store::{SessionId, SessionStore};
-use trunkline_runtime::{Access, Approval, Cancel, Decider, Event, Stop, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Approval, Cancel, Decider, Event, Gate, Stop, Tool, ToolContext, ToolOutput};
 
 use crate::seed::{Looks, begin, shells};
 use crate::story::{Story, World, replies, stop_line};
@@ -240,7 +240,7 @@ impl Decider for Away {
 
 type Held = (Arc<dyn SessionStore>, SessionId);
 
-/// A tool that, when asked what it does, lets somebody else approve p1: between the look into the inbox and the question.
+/// A tool that, when asked what has to be approved, lets somebody else approve p1: between the look into the inbox and the question.
 #[derive(Clone, Default)]
 struct Elsewhere {
     world: World,
@@ -253,7 +253,7 @@ impl Tool for Elsewhere {
         Looks(ToolOutput::default).spec()
     }
 
-    fn access(&self) -> Access {
+    fn gate(&self, _: &Map<String, Value>) -> Option<Gate> {
         let staged = self.world.told.lock().unwrap().contains(&"p1 staged".to_owned());
         if let Some((store, id)) = self.session.lock().unwrap().take_if(|_| staged) {
             let answer = verdict(1, Verdict::Approve);
@@ -261,7 +261,7 @@ impl Tool for Elsewhere {
             let posted = posting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             assert!(posted.is_ready(), "a store in memory keeps nobody waiting");
         }
-        Access::Exclusive
+        None
     }
 
     async fn run(&self, _: Map<String, Value>, _: &ToolContext) -> ToolOutput {

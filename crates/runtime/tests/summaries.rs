@@ -70,7 +70,7 @@ async fn story(turns: Vec<Turn>, summarizer: impl Summarizer + 'static) -> (Stor
     world.files.lock().unwrap().insert("a".to_owned(), "a file".to_owned());
     let told = Arc::new(Mutex::new(Vec::new()));
     let observed = Arc::clone(&told);
-    let agent = world.agent(replies(turns)).with_reverts(Reverts::default().summarizer(summarizer)).on_event(
+    let agent = world.agent(replies(turns)).with_reverts(Reverts::default()).summarizer(summarizer).on_event(
         move |event| match event {
             Event::LateSummary(note) => {
                 observed.lock().unwrap().push(format!("{} {}", note.made_by, note.text()));
@@ -194,7 +194,8 @@ async fn a_summary_that_could_not_be_written_is_written_later() {
     let answers = Answers::of(Some(Answer::Say("nothing came of it")));
     let agent = World::default()
         .agent(replies(vec![Turn::say("one")]))
-        .with_reverts(Reverts::default().summarizer(answers.clone()))
+        .with_reverts(Reverts::default())
+        .summarizer(answers.clone())
         .build()
         .unwrap();
     let store = Arc::new(Mortal::new(Arc::new(MemoryStore::new()), usize::MAX, Death::Once));
@@ -292,7 +293,8 @@ async fn a_model_is_asked_with_everything_quoted() {
     let world = World::default();
     let agent = world
         .agent(replies(turns("")))
-        .with_reverts(Reverts::default().summarizer(ModelSummarizer::new(provider)));
+        .with_reverts(Reverts::default())
+        .summarizer(ModelSummarizer::new(provider));
     world.files.lock().unwrap().insert("a".to_owned(), hostile.to_owned());
     let mut story = Story::begin(world, agent).await;
     story.prompt("do it").await.unwrap();

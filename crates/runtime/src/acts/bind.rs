@@ -36,7 +36,7 @@ pub(crate) fn settle(
 ) -> Result<Plan<Result<Settled, WorkspaceFault>>, Pause> {
     let open = |then| Ok(Plan::nothing().then(then));
     let Some(run) = &view.state.decision.run else { return open(Ok(Settled::Open(None))) };
-    if !view.files.looks && !run.bindings.is_empty() {
+    if !view.setup.files.looks && !run.bindings.is_empty() {
         return Err(cannot_tell(view, "its folder was not given").into());
     }
     let (mut other, mut overtaken, mut taken_back) = (None, None, None);

@@ -44,7 +44,7 @@ pub(crate) struct Found {
 pub(crate) fn find(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Found, Pause> {
     let mut found = Found::default();
     let Some(run) = &view.state.decision.run else { return Ok(found) };
-    if !view.files.looks {
+    if !view.setup.files.looks {
         let applied = !view.touched(run).is_empty();
         let unseen = applied || view.may_have_changed(run);
         found.unseen = unseen.then_some(Unseen::NoWorkspace { applied });
@@ -87,7 +87,9 @@ pub(crate) fn find_or_say_why(view: &View<'_>, asked: &mut Asked<'_>) -> Result<
 
 /// Returns whether what is about to be bound is what the run has changed. Where that cannot be computed it is not begun.
 pub(crate) fn still_stands(view: &View<'_>, asked: &mut Asked<'_>) -> Result<bool, Pause> {
-    let Some(run) = view.state.decision.run.as_ref().filter(|_| view.files.looks) else { return Ok(true) };
+    let Some(run) = view.state.decision.run.as_ref().filter(|_| view.setup.files.looks) else {
+        return Ok(true);
+    };
     let head = view.state.tree.head();
     let Some(note) = run.bindings.last().filter(|note| note.head == head) else { return Ok(true) };
     let bound = note.decision().ok().and_then(|decision| decision.verdict().patch_set());
@@ -98,7 +100,7 @@ pub(crate) fn still_stands(view: &View<'_>, asked: &mut Asked<'_>) -> Result<boo
 
 /// Returns whether what was announced stands in a commit.
 pub(crate) fn is_committed(view: &View<'_>, asked: &mut Asked<'_>) -> Result<bool, Pause> {
-    let run = view.state.decision.run.as_ref().filter(|_| view.files.looks);
+    let run = view.state.decision.run.as_ref().filter(|_| view.setup.files.looks);
     match run.and_then(|run| run.deciding(view.state.tree.head())) {
         Some(deciding) => Ok(asked.commit(Question::FindCommit(deciding.clone()))?.is_some()),
         None => Ok(false),

@@ -109,7 +109,7 @@ pub(crate) fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) ->
             None => commit_message(&run.record.opening().goal, &view.state.answer()),
         },
         at: view.at.0,
-        decision: view.files.names_decisions.then(|| decision.to_string()),
+        decision: view.setup.files.names_decisions.then(|| decision.to_string()),
         made: found.made.clone(),
     };
     let records = decision::deciding(run, &deciding, changes, view.state.tree.head(), view.at)?;
@@ -129,8 +129,8 @@ pub(crate) fn conclude(
     let nothing = |then| Ok(Plan::nothing().then(then));
     let Some(run) = &view.state.decision.run else { return nothing(Ended::Not) };
     let (mut commit, mut prepared) = (found.commit.clone(), None);
-    if let Some(deciding) = found.deciding.as_ref().filter(|_| commits && view.files.looks) {
-        if view.files.binds && commit.is_none() {
+    if let Some(deciding) = found.deciding.as_ref().filter(|_| commits && view.setup.files.looks) {
+        if view.setup.files.binds && commit.is_none() {
             prepared = asked.prepared(deciding)?;
             commit = prepared.as_ref().map(|prepared| prepared.commit.clone());
         } else {

@@ -15,36 +15,41 @@ pub(crate) mod changes;
 pub(crate) mod close;
 pub(crate) mod decide;
 pub(crate) mod expire;
+pub(crate) mod hold;
 pub(crate) mod late;
 pub(crate) mod moves;
 pub(crate) mod open;
 pub(crate) mod recover;
+pub(crate) mod reply;
 pub(crate) mod resolve;
 pub(crate) mod roll_back;
+pub(crate) mod service;
 pub(crate) mod settle;
 pub(crate) mod stage;
 pub(crate) mod take_back;
 pub(crate) mod turn;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trunkline_message_tree::{Draft, Message, NodeId, Part, Timestamp, ToolResult, TreeError};
 use trunkline_resolve_queue::{
     Entry, Fingerprint, Lease, Preview, ProposalId, QueueError, ResolutionDetails, RuleError,
 };
+use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, Record};
 use uuid::Uuid;
 
 use crate::journal::{self, CallFinished, entries};
 use crate::layers::decision::Start;
 use crate::layers::resolve::held;
+use crate::layers::revert;
+use crate::prefixes::binds_reasoning;
+use crate::setup::Setup;
 use crate::state::State;
 use crate::tenure::LEASE_MS;
-use crate::turn::Setup;
 use crate::{
-    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Event, FileStates, Kept, Left,
+    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Event, FileStates, Gate, Kept, Left,
     OwnChanges, Prepared, Proposal, RuntimeError, Span, Touched, WorkspaceFault, pending,
 };
 
@@ -54,24 +59,10 @@ pub(crate) struct View<'a> {
     pub(crate) setup: &'a Setup,
     /// The token of the session's writer.
     pub(crate) token: u64,
-    /// The time that a proposal has if its tool gives it none.
-    pub(crate) expire_after: Option<Duration>,
-    pub(crate) files: Files,
     /// When the act is called this time.
     pub(crate) at: Timestamp,
     /// When it was called first: of what a person decided then, that is the time.
     pub(crate) began: Timestamp,
-}
-
-/// What an agent does with the files of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct Files {
-    /// Whether it knows where they are.
-    pub(crate) looks: bool,
-    /// Whether what is committed is bound in the same step.
-    pub(crate) binds: bool,
-    /// Whether commits name their decisions.
-    pub(crate) names_decisions: bool,
 }
 
 /// What an act has to know of the world.
@@ -89,6 +80,10 @@ pub(crate) enum Question {
     Undo(Box<Entry<Value>>, Pieces),
     /// What their tools say of the discards of proposals, in this order.
     Discarded(Vec<Entry<Value>>),
+    /// What has to be approved before each of these calls may run.
+    Gates(Vec<(CallPlace, String, Map<String, Value>)>),
+    /// What calls of these tools, with these arguments, do to the world.
+    Effects(Vec<(String, Map<String, Value>)>),
     /// So many new names.
     Ids(usize),
     /// How the files are where a run begins.
@@ -132,6 +127,9 @@ pub(crate) enum Answer {
     Undo(Option<(Value, Preview)>),
     /// `None` for each that says nothing.
     Words(Vec<Option<String>>),
+    /// `Ok(None)` for a call that may run at once; the words are for the model.
+    Gates(Vec<Declared>),
+    Effects(Vec<Effects>),
     Ids(Vec<Uuid>),
     Start(Result<Start, WorkspaceFault>),
     OwnChanges(Result<OwnChanges, WorkspaceFault>),
@@ -142,6 +140,9 @@ pub(crate) enum Answer {
     Bound(Result<BindingState, WorkspaceFault>),
     Bind(Result<Bound, WorkspaceFault>),
 }
+
+/// What has to be approved before a call may run, or what its model is told because that cannot be known.
+pub(crate) type Declared = Result<Option<Gate>, String>;
 
 /// Why an act has no plan yet.
 pub(crate) enum Pause {
@@ -255,6 +256,35 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// Returns the calls whose gates were asked for here, each with the answer; `None` if that was not asked.
+    pub(crate) fn known_gates(
+        &self,
+    ) -> Option<impl Iterator<Item = (&'a CallPlace, &'a Declared)> + use<'a>> {
+        match self.known.get(self.next) {
+            Some((Question::Gates(calls), Answer::Gates(gates))) => {
+                Some(calls.iter().map(|(place, ..)| place).zip(gates))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn gates(&mut self, calls: Vec<(CallPlace, String, Map<String, Value>)>) -> Result<(), Pause> {
+        self.ask(Question::Gates(calls)).map(drop)
+    }
+
+    pub(crate) fn effects(
+        &mut self,
+        calls: Vec<(String, Map<String, Value>)>,
+    ) -> Result<&'a [Effects], Pause> {
+        if calls.is_empty() {
+            return Ok(&[]);
+        }
+        match self.ask(Question::Effects(calls))? {
+            Answer::Effects(effects) => Ok(effects),
+            _ => Err(mistaken()),
+        }
+    }
+
     fn ids(&mut self, count: usize) -> Result<&'a [Uuid], Pause> {
         match self.ask(Question::Ids(count))? {
             Answer::Ids(ids) => Ok(ids),
@@ -357,6 +387,12 @@ impl View<'_> {
             return Ok(vec![held::untold(text, self.at)]);
         }
         self.saying(text)
+    }
+
+    /// Returns the trunk with notes and marks, as a model is sent it.
+    pub(crate) fn rendered(&self) -> Vec<Message> {
+        let (state, setup) = (self.state, self.setup);
+        revert::rendered(&setup.revert, binds_reasoning(state, setup), &state.tree, &state.revert)
     }
 
     pub(crate) fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {

@@ -39,7 +39,7 @@ pub(crate) fn go_back(
     let planned = revert::plan_by_person(tree, to, lesson)?.in_window(revert::window(view.setup));
     let mut draft = tree.draft();
     let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
-    let leaving = planned.leaving(tree, &results, view.at).told((view.state, tree), view.setup, &draft);
+    let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;
     let notes = leaving.records(view.at);
     let moving = (leaving.head_move(), leaving.move_name());
     Ok(Plan::of(move_head(view, asked, draft, notes, moving, (&results, None))?))
@@ -115,7 +115,7 @@ fn go_elsewhere(
 ) -> Result<Plan, Pause> {
     let mut draft = view.state.tree.draft();
     let results = view.close_turn(&mut draft, "not run: a person went to another branch first")?;
-    let notes = revert::undone(view.state, view.setup, &head_move, &draft, view.at).into_iter().collect();
+    let notes = revert::undone(view, asked, &head_move, &draft)?.into_iter().collect();
     let head_move = HeadMove { from: draft.head(), ..head_move };
     let moving = (head_move, name.to_owned());
     Ok(Plan::of(move_head(view, asked, draft, notes, moving, (&results, None))?))

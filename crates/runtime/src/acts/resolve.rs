@@ -46,7 +46,7 @@ pub(crate) fn take_up(view: &View<'_>, place: &CallPlace) -> Option<Plan<Next>> 
 pub(crate) fn resolve(view: &View<'_>, place: &CallPlace, asked: &Resolution) -> Result<Plan<Next>, Pause> {
     let part = &view.state.resolve;
     let in_flight = part.choices.held(place).filter(|id| choices::may_wait(part, *id));
-    let standing = view.setup.choices.standing.as_ref().map(|(handler, _)| handler);
+    let standing = view.setup.choices.standing.as_ref();
     let target = match in_flight.filter(|_| asked.id.is_none()) {
         Some(id) => Ok(Target::Proposal(id)),
         None => part.queue.target(asked, ActorKind::Model, None, standing),

@@ -100,7 +100,7 @@ pub(crate) fn rest(
     taken_back: Option<&str>,
 ) -> Result<Rest, Pause> {
     if let Some(why) = taken_back {
-        let restored = match left_by(view.state, of).filter(|_| view.files.looks) {
+        let restored = match left_by(view.state, of).filter(|_| view.setup.files.looks) {
             Some(left) => !restored(asked, &written(view, left))?.is_empty(),
             None => false,
         };
@@ -117,7 +117,7 @@ pub(crate) fn rest(
     let left = left_by(view.state, of).cloned();
     let left = left.ok_or_else(|| refused("it is not recorded any more how the run left the files"))?;
     let kept = kept_of(view, asked, of)?;
-    if !view.files.looks {
+    if !view.setup.files.looks {
         let message = "a rollback was cut off; open the session with its folder to bring it to its end";
         return Err(WorkspaceFault { message: message.to_owned() }.into());
     }
@@ -247,7 +247,7 @@ fn compare(
     left: Left,
     kept: Vec<Pieces>,
 ) -> Result<Comparison, Pause> {
-    match view.files.looks {
+    match view.setup.files.looks {
         true => asked.comparison(left, kept),
         false => Err(refused("this session has no folder whose files could be restored").into()),
     }

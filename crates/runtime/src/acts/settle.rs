@@ -21,11 +21,12 @@ use crate::{OnStall, Reverts, RuntimeError, turn};
 pub(crate) fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
     let (state, tree, at) = (view.state, &view.state.tree, view.at);
     let Some(turn) = state.open_turn() else { return Ok(Plan::nothing()) };
-    let mut drained = turn::drain(state, &view.setup.revert, &turn).priced(state, view.setup);
+    let mut drained = turn::drain(state, &view.setup.revert, &turn).priced(view, asked)?;
     let mut draft = tree.draft();
     let results = append_results(state, &mut draft, &drained.answers, at)?;
     let (mut notes, leaving) = drained.finish(tree, &results, at);
-    let mut leaving = leaving.map(|leaving| leaving.told((state, tree), view.setup, &draft));
+    let leaving = leaving.map(|leaving| leaving.told((view, tree), asked, &draft));
+    let mut leaving = leaving.transpose()?;
     if let Some(leaving) = &mut leaving {
         leaving.move_head(tree, &mut draft, at)?;
         // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
@@ -61,7 +62,7 @@ pub(crate) fn accept(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> 
     let planned = revert::plan_request(tree, request)?;
     let mut draft = tree.draft();
     let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
-    let leaving = planned.leaving(tree, &results, view.at).told((view.state, tree), view.setup, &draft);
+    let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;
     let mut notes = leaving.records(view.at);
     if let Some(move_id) = leaving.outcome.record.move_id {
         notes.push(answered(id, Answer::Accepted { move_id }, view.at));
@@ -172,7 +173,7 @@ fn propose(
     let step = if accepts { step(&tree, reverts, &proposal, at) } else { None };
     let mut draft = tree.draft();
     if let Some(leaving) = step {
-        let mut leaving = leaving.told((view.state, &tree), view.setup, &draft);
+        let mut leaving = leaving.told((view, &tree), asked, &draft)?;
         leaving.move_head(&tree, &mut draft, at)?;
         let over = before.is_some_and(|before| leave_the_prompt(view.state, &[before]));
         let steps: Vec<&Leaving> = before.into_iter().chain([&leaving]).collect();

@@ -59,7 +59,7 @@ fn stage_one(
     let at = view.at;
     let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
     let mut proposal = prepared(&view.setup.resolve, proposal, &judgement, place);
-    limit_time(&mut proposal, at, view.expire_after);
+    limit_time(&mut proposal, at, view.setup.expire_after);
     let label = proposal.label.clone();
     if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
         // What may not be done takes the place of nothing that waits.
@@ -102,7 +102,7 @@ fn stage_one(
 pub(crate) fn stage_gate(view: &View<'_>, place: &CallPlace, asked: &Asked) -> Result<Plan, Pause> {
     let at = view.at;
     let (mut event, tie) = resolve::stage_gate(&view.state.resolve, asked, place, at)?;
-    limit_time_of(&mut event, view.expire_after);
+    limit_time_of(&mut event, view.setup.expire_after);
     let mut chain = Chain::of(view.state);
     let judgement = rules::judge_call(&chain.rules, asked, at);
     let id = event.proposal;

@@ -71,7 +71,7 @@ pub(crate) fn take_back(
     undo.proposed_by = Actor::new(ActorKind::Person, "");
     // It belongs to where the conversation is now: whoever leaves that leaves it.
     undo.call = Some(CallRef { node: view.state.tree.head().to_string(), call_id: String::new() });
-    limit_time(&mut undo, view.at, view.expire_after);
+    limit_time(&mut undo, view.at, view.setup.expire_after);
     let rules = &view.state.resolve.rules;
     let judgement = rules::judge_edit(rules, &undo, &rules::written(&undo), view.at);
     if judgement.verdict == RuleVerdict::Deny {

@@ -4,8 +4,9 @@ use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, Timestamp, ToolCall, ToolResult,
 };
 
+use crate::setup::Setup;
 use crate::state::{CallStatus, State};
-use crate::turn::{self, Setup};
+use crate::turn;
 use crate::{CallPlace, RuntimeError};
 
 /// Said by the harness where words of the model would follow each other.

@@ -23,7 +23,7 @@ pub(crate) use held::{ahead, work_ahead};
 pub(crate) mod kept;
 pub(crate) mod rules;
 
-pub(crate) use gates::{Asked, Gated, drop_gate, gate, stage_gate};
+pub(crate) use gates::{Asked, Gated, asks_the_tool, drop_gate, gate, stage_gate};
 pub(crate) use rejected::rejected;
 use rules::Turn;
 

@@ -18,17 +18,14 @@ use trunkline_revert::{LiveContext, Mover, Note, Outcome, Plan, Rates, Reason, S
 use trunkline_session_store::{Note as StoredNote, Record};
 
 pub(crate) use self::price::missed;
-use crate::state::State;
+use crate::acts::{Asked, Pause, View};
 pub(crate) use crate::summaries::Summaries;
 use crate::summaries::SummaryAsked;
-use crate::turn::Setup;
 use crate::{Event, RuntimeError, journal};
 
 mod compact;
 
-pub(crate) use compact::{
-    CompactPlan, CompactSetting, compaction_due, compaction_failed, room, set_window, window,
-};
+pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room, set_window, window};
 
 pub(crate) const LAYER: &str = "revert";
 pub(crate) const NOTE: &str = "note";
@@ -266,20 +263,20 @@ impl Drained {
     }
 
     /// Lets the call's own result state the price, if it is known what tokens cost.
-    pub(crate) fn priced(mut self, state: &State, setup: &Setup) -> Self {
-        let rates = setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
-        let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return self };
+    pub(crate) fn priced(mut self, view: &View<'_>, asked: &mut Asked<'_>) -> Result<Self, Pause> {
+        let rates = view.setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
+        let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return Ok(self) };
         let unpriced = plan.result_text();
-        let draft = state.tree.draft();
-        let ledger = ledger::of((state, &state.tree), setup, &draft, plan.target, &plan.leaving);
+        let tree = &view.state.tree;
+        let ledger = ledger::of((view, tree), asked, &tree.draft(), plan.target, &plan.leaving)?;
         let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
-        plan.price = outcome.with_price(&state.tree, [], rates).record.price;
+        plan.price = outcome.with_price(tree, [], rates).record.price;
         // One request of a turn at most is granted; what else is no error is an outline.
         let granted = self.answers.iter_mut().find(|(_, answer, is_error)| !is_error && *answer == unpriced);
         if let Some((_, answer, _)) = granted {
             *answer = plan.result_text();
         }
-        self
+        Ok(self)
     }
 
     /// Returns the first request that needs a person, with their words that would leave.
@@ -308,21 +305,21 @@ impl Leaving {
     /// Adds what was already done on the branch and what leaving it costs. The draft holds what else leaves with it.
     pub(crate) fn told(
         mut self,
-        (state, tree): (&State, &MessageTree),
-        setup: &Setup,
+        (view, tree): (&View<'_>, &MessageTree),
+        asked: &mut Asked<'_>,
         draft: &Draft<'_>,
-    ) -> Self {
+    ) -> Result<Self, Pause> {
         let left = &self.outcome.record.abandoned;
-        let ledger = ledger::of((state, tree), setup, draft, self.outcome.head_move.to, left);
+        let ledger = ledger::of((view, tree), asked, draft, self.outcome.head_move.to, left)?;
         let drafted = ledger::drafted(draft);
         let appended: Vec<&Message> = left.iter().filter_map(|id| drafted.get(id).copied()).collect();
-        let reverts = setup.revert.as_deref();
+        let reverts = view.setup.revert.as_deref();
         let rates = reverts.and_then(|reverts| reverts.rates.clone()).unwrap_or_else(Rates::uncached);
         self.outcome = self.outcome.with_ledger(ledger).with_price(tree, appended, &rates);
         let note = &self.outcome.note;
         let unsaid = note.summary.is_none() || note.by == SummaryBy::Mechanical;
-        self.asks = unsaid && reverts.is_some_and(|reverts| reverts.summarizer.is_some());
-        self
+        self.asks = unsaid && reverts.is_some() && view.setup.summarizes;
+        Ok(self)
     }
 
     /// Makes the move, and copies words of a person after it.
@@ -439,20 +436,19 @@ impl Planned {
 
 /// Returns the note that an undo leaves at the head that it restores. The draft holds what else leaves with the move.
 pub(crate) fn undone(
-    state: &State,
-    setup: &Setup,
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
     undo: &HeadMove,
     draft: &Draft<'_>,
-    at: Timestamp,
-) -> Option<Record> {
-    let tree = &state.tree;
-    let mut note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
-    let shared = tree.fork_of(undo.to).ok()?;
+) -> Result<Option<Record>, Pause> {
+    let tree = &view.state.tree;
+    let note = Note::undone(tree, undo, trunkline_revert::turn(tree));
+    let (Some(mut note), Ok(shared)) = (note, tree.fork_of(undo.to)) else { return Ok(None) };
     let mut appended: Vec<NodeId> = ledger::drafted(draft).into_keys().collect();
     appended.sort_unstable();
     note.abandoned.extend(appended);
-    let ledger = ledger::of((state, &state.tree), setup, draft, shared, &note.abandoned);
-    Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
+    let ledger = ledger::of((view, tree), asked, draft, shared, &note.abandoned)?;
+    Ok(Some(journal::note(LAYER, NOTE, view.at, &note.with_ledger(ledger))))
 }
 
 /// Returns the last node and one line for each branch that was left after one of these prompts, or together with one, and is still left.

@@ -11,7 +11,8 @@ use trunkline_session_store::Record;
 
 use super::rules::{Turn, judge_call, turn_of};
 use super::{Approval, GATED, GatedNote, Id, LAYER, Part, Setting, because, call_ref, note};
-use crate::{Access, CallPlace, Gate, Proposal, Tool, contained, journal};
+use crate::acts::Declared;
+use crate::{Access, CallPlace, Gate, Proposal, journal};
 
 /// A call that needs a decision: which tool wants what.
 pub(crate) struct Asked {
@@ -32,13 +33,16 @@ pub(crate) enum Gated {
     Approve(Id),
     /// It may not; the text says why.
     Refused(String),
+    /// That depends on what its tool says has to be approved.
+    Unknown,
 }
 
-/// Decides whether a call may run, from what the rules and the policy say and what was decided.
+/// Decides whether a call may run, from what the rules and the policy say and what was decided. The tool is named with what it
+/// does and, if that is known, what it says has to be approved.
 pub(crate) fn gate(
     setting: &Setting,
     part: &Part,
-    tool: (&str, &dyn Tool),
+    tool: (&str, Access, Option<&Declared>),
     arguments: &Map<String, Value>,
     place: &CallPlace,
     at: Timestamp,
@@ -77,28 +81,39 @@ pub(crate) fn gate(
     }
 }
 
+/// Returns whether it counts what a call's tool says has to be approved: it was not asked about yet, and may have to be.
+pub(crate) fn asks_the_tool(setting: &Setting, part: &Part, place: &CallPlace, at: Timestamp) -> bool {
+    let is_new = !part.gates.contains_key(&(place.node, place.index));
+    is_new && (setting.approval == Approval::Person || rules_count(part, at))
+}
+
+fn rules_count(part: &Part, at: Timestamp) -> bool {
+    part.rules.iter().any(|standing| standing.counts(at.0))
+}
+
 /// Decides whether a call that nobody was asked about may run.
 fn gate_new(
     setting: &Setting,
     part: &Part,
-    (name, tool): (&str, &dyn Tool),
+    (name, access, declared): (&str, Access, Option<&Declared>),
     arguments: &Map<String, Value>,
     at: Timestamp,
 ) -> Gated {
-    let counts = part.rules.iter().any(|standing| standing.counts(at.0));
+    let counts = rules_count(part, at);
     if setting.approval != Approval::Person && !counts {
         return Gated::Free(None);
     }
     let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
-    match contained::gate(tool, arguments) {
-        Ok(Some(gate)) => {
-            let asked = asked(gate);
+    match declared {
+        None => Gated::Unknown,
+        Some(Ok(Some(gate))) => {
+            let asked = asked(gate.clone());
             let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
             if silent && setting.approval != Approval::Person { Gated::Free(None) } else { Gated::Ask(asked) }
         }
-        Ok(None) if counts => {
+        Some(Ok(None)) if counts => {
             // What needs no decision is not asked about, but what is forbidden is forbidden.
-            let effect = match contained::access(tool) {
+            let effect = match access {
                 Access::ReadOnly => Effect::Pure,
                 // What it proposes is judged when it is staged.
                 Access::Proposes => return Gated::Free(None),
@@ -110,8 +125,8 @@ fn gate_new(
             let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
             if forbidden { Gated::Ask(asked) } else { Gated::Free(None) }
         }
-        Ok(None) => Gated::Free(None),
-        Err(text) => Gated::Refused(text),
+        Some(Ok(None)) => Gated::Free(None),
+        Some(Err(text)) => Gated::Refused(text.clone()),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, Node, NodeId, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{
-    is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
+    CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
 };
 use trunkline_session_store::{Note as StoredNote, Record};
 
@@ -18,7 +18,7 @@ pub(super) const BREAK: &str = "break";
 pub(super) const FAILED: &str = "compaction_failed";
 
 /// Whether and how prompts are compacted.
-pub(crate) type CompactSetting = Option<crate::Compaction>;
+pub(crate) type CompactSetting = Option<CompactPolicy>;
 
 /// A summary could not be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub(crate) fn compaction_due(
     tree: &MessageTree,
     part: &Part,
 ) -> Option<CompactPlan> {
-    let policy = &setting.as_ref()?.policy;
+    let policy = setting.as_ref()?;
     // A failure on a branch that was left says nothing of this prompt; one before a summary was forgotten when that came.
     let failed = part.failed.as_ref().filter(|failed| tree.is_on_trunk(failed.head));
     if failed.is_some_and(|failed| failed.head == tree.head()) {
@@ -91,7 +91,7 @@ pub(super) fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64)
 
 /// Returns what can be compacted for a prompt that the provider found too long, once for each head.
 pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) -> Option<CompactPlan> {
-    let policy = &setting.as_ref()?.policy;
+    let policy = setting.as_ref()?;
     if part.covered_at == Some(tree.head()) { None } else { plan_compaction_now(tree, &part.notes, policy) }
 }
 
@@ -102,9 +102,9 @@ pub(crate) fn compaction_failed(tree: &MessageTree, reason: String, at: Timestam
 }
 
 /// Returns how many tokens a prompt of the model may have, as far as somebody said so.
-pub(crate) fn window(setup: &crate::turn::Setup) -> Option<u64> {
+pub(crate) fn window(setup: &crate::setup::Setup) -> Option<u64> {
     let told = setup.revert.as_ref().and_then(|reverts| reverts.window_tokens);
-    told.or_else(|| setup.compaction.as_ref().map(|compaction| compaction.policy.window_tokens))
+    told.or_else(|| setup.compaction.as_ref().map(|policy| policy.window_tokens))
 }
 
 /// Lets reverts say whether what they show again fits.

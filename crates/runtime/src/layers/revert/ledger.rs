@@ -7,42 +7,61 @@ use std::collections::{HashMap, HashSet};
 use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
 use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
+use crate::acts::{Asked, Pause, View};
 use crate::layers::resolve;
-use crate::state::{CallStatus, State};
-use crate::turn::Setup;
-use crate::{Access, CallPlace, choices, contained};
+use crate::setup::Setup;
+use crate::state::CallStatus;
+use crate::{Access, CallPlace, choices};
 
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
 ///
 /// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands.
 /// The tree is that of the state, perhaps with the results of the turn already.
 pub(crate) fn of(
-    (state, tree): (&State, &MessageTree),
-    setup: &Setup,
+    (view, tree): (&View<'_>, &MessageTree),
+    asked: &mut Asked<'_>,
     draft: &Draft<'_>,
     target: NodeId,
     left: &[NodeId],
-) -> Ledger {
+) -> Result<Ledger, Pause> {
+    let (state, setup) = (view.state, view.setup);
     let messages = messages(tree, draft, left);
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
     let open = state.open_turn().map(|turn| turn.node);
+    let counts = |place: &CallPlace, call: &ToolCall| match state.call(place) {
+        Some(CallStatus::Finished { result, ran: false }) if never_began(&result.text()) => false,
+        // A move that a person makes closes the turn, and what had not begun never will.
+        None if open == Some(place.node) => false,
+        // What a decision led to is told of the files.
+        _ => call.name != OUTLINE_TOOL_NAME && !choices::is_call(setup, &call.name),
+    };
+    let mut declared = Vec::new();
+    for (node, message) in &messages {
+        for (call, index) in message.calls().zip(0..) {
+            let place = CallPlace { node: *node, index, id: call.id.clone() };
+            if counts(&place, call)
+                && setup.catalogue.has(&call.name)
+                && let Ok(arguments) = call.parse_arguments()
+            {
+                declared.push(((*node, index), (call.name.clone(), arguments)));
+            }
+        }
+    }
+    let (places, calls): (Vec<_>, Vec<_>) = declared.into_iter().unzip();
+    let declared = asked.effects(calls)?;
+    let declared: HashMap<(NodeId, u32), &Effects> = places.into_iter().zip(declared).collect();
     // A proposal may be staged by a call that stays, and written by a decision that leaves.
     let mut written = resolve::written_since(&state.resolve, target);
     // What was staged on branches that were left before is told by their notes.
     written.retain(|written| tree.is_on_trunk(written.staged_by));
     let effects = |node: NodeId, call: &ToolCall| {
         let place = place(node, by_node.get(&node)?, call)?;
-        match state.call(&place) {
-            Some(CallStatus::Finished { result, ran: false }) if never_began(&result.text()) => None,
-            // A move that a person makes closes the turn, and what had not begun never will.
-            None if open == Some(node) => None,
-            // What a decision led to is told of the files.
-            _ if call.name == OUTLINE_TOOL_NAME || choices::is_call(setup, &call.name) => None,
-            _ => {
-                let ours = written.iter().filter(|written| written.known && written.staged_by == node);
-                Some(declared(setup, call, ours.map(|written| written.subject.clone())))
-            }
+        if !counts(&place, call) {
+            return None;
         }
+        let ours = written.iter().filter(|written| written.known && written.staged_by == node);
+        let declared = declared.get(&(node, place.index)).copied();
+        Some(of_call(setup, call, declared, ours.map(|written| written.subject.clone())))
     };
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
     let leaves: HashSet<NodeId> = left.iter().copied().collect();
@@ -61,7 +80,7 @@ pub(crate) fn of(
             false => ledger.perhaps_wrote(&written.subject, written.staged_by, class),
         };
     }
-    ledger
+    Ok(ledger)
 }
 
 /// Returns the messages of nodes, also of those that are only in the draft.
@@ -94,13 +113,17 @@ fn never_began(answer: &str) -> bool {
     answer.starts_with("not run") || answer.starts_with("not done")
 }
 
-/// Returns what a tool says of a call; of one that proposes, `written` is what came of it. One that is not there any more
-/// may have done anything.
-fn declared(setup: &Setup, call: &ToolCall, written: impl Iterator<Item = String>) -> Effects {
-    let Some(tool) = setup.catalogue.tool(&call.name) else { return Effects::default() };
-    let Ok(arguments) = call.parse_arguments() else { return Effects::default() };
-    let mut effects = contained::effects(tool.as_ref(), &arguments);
-    if contained::access(tool.as_ref()) == Access::Proposes {
+/// Returns what a call did, as its tool says it; of one that proposes, `written` is what came of it. One whose tool is not there any
+/// more may have done anything.
+fn of_call(
+    setup: &Setup,
+    call: &ToolCall,
+    declared: Option<&Effects>,
+    written: impl Iterator<Item = String>,
+) -> Effects {
+    let Some(declared) = declared else { return Effects::default() };
+    let mut effects = declared.clone();
+    if setup.catalogue.access(&call.name) == Some(Access::Proposes) {
         // Staging only looks.
         effects.writes = written.collect();
         effects.runs = None;
