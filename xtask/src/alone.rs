@@ -46,7 +46,10 @@ pub(crate) fn run(
         }
         // And whoever wants nothing of what is on by default gets a crate that does what it says then.
         if has_less {
-            alone.tests(one, &["--no-default-features", "--tests"])?;
+            let least = LEAST.iter().find(|(name, _)| *name == one.name).map(|(_, feature)| *feature);
+            let mut flags = vec!["--no-default-features", "--tests"];
+            flags.extend(least.into_iter().flat_map(|feature| ["--features", feature]));
+            alone.tests(one, &flags)?;
         }
         alone.examples(one)?;
     }
@@ -54,6 +57,10 @@ pub(crate) fn run(
     sum += alone.lanes.close()?;
     Ok(sum)
 }
+
+/// The feature that the tests of a crate need at least, where without any it is only a vocabulary.
+const LEAST: [(&str, &str); 2] = [("providers", "provider"), ("session-store", "store")];
+
 /// Whether the tests that ran with all features ran with the same code of this crate as somebody gets who takes it alone.
 ///
 /// Pure crates are tried again all the same. That takes seconds, and what they promise for any value depends on features

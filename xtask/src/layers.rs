@@ -69,14 +69,14 @@ const WALLS: &[Wall] = &[
         name: "providers",
         may_import: May::Only(&["message-tree"]),
         pure: false,
-        absent: &[Absent { flags: BARE, packages: NETWORK }, Absent { flags: &[], packages: NETWORK }],
+        absent: &[Absent { flags: BARE, packages: IMPURE }, Absent { flags: &[], packages: NETWORK }],
     },
     Wall {
         name: "session-store",
         may_import: May::Only(&["message-tree"]),
         pure: false,
         absent: &[
-            Absent { flags: BARE, packages: DATABASES },
+            Absent { flags: BARE, packages: IMPURE },
             Absent { flags: &["--all-features"], packages: &["reqwest", "hyper"] },
         ],
     },

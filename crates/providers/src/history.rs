@@ -167,11 +167,13 @@ impl Memo {
     }
 
     /// Returns how many messages were encoded last.
+    #[cfg(feature = "provider")]
     pub(crate) fn messages_known(&self) -> usize {
         self.messages.len()
     }
 
     /// Returns how many bytes it holds.
+    #[cfg(feature = "provider")]
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.bytes.len()).sum()
     }

@@ -26,6 +26,7 @@ mod history;
 #[cfg(feature = "http")]
 mod http;
 mod learn;
+#[cfg(feature = "provider")]
 mod memos;
 mod mend;
 pub mod ollama;
@@ -33,13 +34,17 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod percent;
 mod place;
+#[cfg(feature = "provider")]
 mod playback;
+#[cfg(feature = "provider")]
 mod provider;
 mod record;
 mod refused_reasoning;
+#[cfg(feature = "provider")]
 mod replay;
 mod request;
 mod retry;
+#[cfg(feature = "provider")]
 mod scripted;
 mod secret;
 mod shape;
@@ -70,11 +75,14 @@ pub use ollama::Ollama;
 pub use openai_chat::{Dialect, OpenAiChat};
 pub use openai_responses::OpenAiResponses;
 pub use place::Place;
+#[cfg(feature = "provider")]
 pub use provider::{Provider, Reply};
 pub use record::{Record, Recording};
+#[cfg(feature = "provider")]
 pub use replay::Replay;
 pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
+#[cfg(feature = "provider")]
 pub use scripted::{Scripted, Turn};
 pub use secret::Secret;
 pub use sign::{Sign, SignError};

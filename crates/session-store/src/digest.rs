@@ -61,8 +61,10 @@ impl Digest {
 
 /// Makes the digest of many lines, each with its line feed.
 #[derive(Clone, Default)]
+#[cfg(feature = "store")]
 pub(crate) struct Hasher(Sha256);
 
+#[cfg(feature = "store")]
 impl Hasher {
     /// Adds a line, which is given without its end.
     pub(crate) fn line(&mut self, line: &str) {
@@ -81,6 +83,7 @@ impl Hasher {
     }
 }
 
+#[cfg(feature = "store")]
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hasher")

@@ -7,6 +7,7 @@ use trunkline_message_tree::Timestamp;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::digest::Hasher;
+#[cfg(feature = "store")]
 use crate::{SessionId, SessionStore, StoreError};
 
 /// The name of a letter in one session's inbox, counted from 1 and never given twice.
@@ -97,6 +98,7 @@ impl Activity {
 /// # Errors
 ///
 /// [`StoreError::NoSuchLetter`] if it was never posted; [`StoreError::UnknownSession`], also if it is deleted meanwhile.
+#[cfg(feature = "store")]
 pub async fn consumed<S: SessionStore + ?Sized>(
     store: &S,
     session: &SessionId,

@@ -1,49 +1,16 @@
-//! What is read from a store: whole sessions, the shape of one, its growth while somebody writes, and proof.
+//! What is read from a store: the shape of a session, its growth while somebody writes, and proof.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trunkline_message_tree::{Entry, NodeId};
+use trunkline_message_tree::NodeId;
 
 use crate::tally::Tally;
-use crate::{
-    Activity, Digest, Kept, Position, Receipt, Record, SessionId, SessionInfo, SessionStore, StoreError,
-};
+use crate::{Activity, Digest, Kept, Log, Receipt, Record, SessionId, SessionInfo, SessionStore, StoreError};
 
 /// How many records are asked for at once.
 const PAGE: usize = 1024;
-
-/// A session with everything that was ever written to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Log {
-    /// What a list would show of it.
-    pub info: SessionInfo,
-    /// All records with their numbers, oldest first.
-    pub records: Vec<(u64, Record)>,
-}
-
-impl Log {
-    /// Returns a log; for those who write a store.
-    pub fn new(info: SessionInfo, records: Vec<(u64, Record)>) -> Self {
-        Log { info, records }
-    }
-
-    /// Returns the entries without notes and blobs, as
-    /// [`MessageTree::replay`](trunkline_message_tree::MessageTree::replay) reads them.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.records.iter().filter_map(|(_, record)| match record {
-            Record::Entry(entry) => Some(entry),
-            Record::Note(_) | Record::Blob(_) => None,
-        })
-    }
-
-    /// Returns how far it has come.
-    pub fn position(&self) -> Position {
-        Position { seq: self.info.records, head: self.info.head }
-    }
-}
 
 /// The shape of a session's tree, four bytes a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

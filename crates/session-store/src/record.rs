@@ -272,6 +272,7 @@ impl Kept {
     }
 
     /// Returns how long it is with the names beside its body, about.
+    #[cfg(feature = "store")]
     pub(crate) fn size(&self) -> usize {
         let names = match &self.spine {
             Spine::Node { .. } | Spine::Move { .. } => 0,

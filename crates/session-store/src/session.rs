@@ -11,7 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 
 use crate::tally::{Tally, check_name};
-use crate::{Digest, Kept, Record, StoreError};
+use crate::{Digest, StoreError};
+#[cfg(feature = "store")]
+use crate::{Kept, Record};
 
 /// The name of a session: a UUID in lower case, such as `0198c3f0-6d5e-7cc3-98c6-5fa3a2b1c0de`.
 ///
@@ -91,6 +93,7 @@ pub struct NewSession {
 
 impl NewSession {
     /// Returns the header of the session and its first record.
+    #[cfg(feature = "store")]
     pub(crate) fn into_rows(self) -> Result<(Header, Kept), StoreError> {
         let mut tally = Tally::new(&self.id, self.at);
         let root = tally.add(&self.id, Record::Entry(self.root))?;
@@ -221,6 +224,7 @@ pub struct Header {
 
 impl Header {
     /// Checks that every store can keep its words.
+    #[cfg(feature = "store")]
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let mut words = [&self.title].into_iter().chain(&self.workspace).chain(&self.tags);
         let checked = words.try_for_each(|word| check_name(word));

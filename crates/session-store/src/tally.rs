@@ -118,6 +118,7 @@ impl Tally {
     }
 
     /// Checks that a whole log has come to what its session says.
+    #[cfg(feature = "store")]
     pub(crate) fn check(&self, info: &SessionInfo) -> Result<(), StoreError> {
         let claimed = Tally::of(info);
         if *self == claimed {
@@ -201,6 +202,7 @@ impl Tally {
     }
 }
 
+#[cfg(feature = "store")]
 fn told(tally: &Tally) -> String {
     let Tally { nodes, updated_at, bytes, digest, .. } = tally;
     format!(
