@@ -81,6 +81,20 @@ const WALLS: &[Wall] = &[
         ],
     },
     Wall {
+        name: "session-machine",
+        may_import: May::Only(&[
+            "message-tree",
+            "sanitize",
+            "revert",
+            "resolve-queue",
+            "decision-objects",
+            "providers",
+            "session-store",
+        ]),
+        pure: true,
+        absent: &[],
+    },
+    Wall {
         name: "runtime",
         may_import: May::Only(&[
             "message-tree",
@@ -90,6 +104,7 @@ const WALLS: &[Wall] = &[
             "decision-objects",
             "providers",
             "session-store",
+            "session-machine",
         ]),
         pure: false,
         absent: &[

@@ -10,10 +10,12 @@ use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
 
-use crate::layers::{resolve, revert};
-use crate::setup::{AskedModel, Setup};
+use crate::schema::Schema;
 use crate::shelf::Shelf;
-use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices, contained, schema};
+use crate::{Session, Tool, contained};
+use trunkline_session_machine::layers::{resolve, revert};
+use trunkline_session_machine::setup::{AskedModel, Setup};
+use trunkline_session_machine::{AgentError, Event, Retries, RuntimeError, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -21,12 +23,18 @@ pub struct Agent {
     pub(crate) settings: Arc<Settings>,
 }
 
+/// A tool, and what its arguments are held to.
+pub(crate) struct Implementation {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) schema: Schema,
+}
+
 /// Everything an agent was built with.
 pub(crate) struct Settings {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) setup: Setup,
     /// The tools of the catalogue, by name.
-    pub(crate) implementations: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) implementations: BTreeMap<String, Implementation>,
     pub(crate) system: String,
     pub(crate) url: Option<String>,
     /// What its sessions keep while they are idle.
@@ -189,15 +197,15 @@ impl AgentBuilder {
     fn add(&mut self, tool: Arc<dyn Tool>) {
         let spec = tool.spec();
         let name = spec.name.clone();
-        let check = match schema::check_of(&name, &spec.input_schema) {
-            Ok(check) => check,
+        let schema = match Schema::of(&name, &spec.input_schema) {
+            Ok(schema) => schema,
             Err(fault) => {
                 self.fault.get_or_insert(fault);
                 return;
             }
         };
-        self.settings.setup.catalogue.add(spec, contained::access(tool.as_ref()), check);
-        if self.settings.implementations.insert(name.clone(), tool).is_some() {
+        self.settings.setup.catalogue.add(spec, contained::access(tool.as_ref()));
+        if self.settings.implementations.insert(name.clone(), Implementation { tool, schema }).is_some() {
             self.fault.get_or_insert(AgentError::ToolTwice { tool: name });
         }
     }
@@ -205,12 +213,12 @@ impl AgentBuilder {
     /// Lets the model leave a branch with `revert_to_state`. Without this nothing of it exists in a request.
     #[must_use]
     pub fn with_revert(self) -> Self {
-        self.with_reverts(crate::Reverts::default())
+        self.with_reverts(trunkline_session_machine::Reverts::default())
     }
 
     /// Like [`with_revert`](Self::with_revert), with other rules.
     #[must_use]
-    pub fn with_reverts(mut self, reverts: crate::Reverts) -> Self {
+    pub fn with_reverts(mut self, reverts: trunkline_session_machine::Reverts) -> Self {
         self.settings.setup.revert = Some(Box::new(reverts));
         self
     }
@@ -226,7 +234,7 @@ impl AgentBuilder {
 
     /// Says who decides on edits and commands; a person unless told.
     #[must_use]
-    pub fn approval(mut self, approval: crate::Approval) -> Self {
+    pub fn approval(mut self, approval: trunkline_session_machine::Approval) -> Self {
         self.settings.setup.resolve.approval = approval;
         self
     }

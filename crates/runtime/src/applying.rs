@@ -1,5 +1,5 @@
 //! Lets tools apply what was approved, and moves on what no turn is about. What is recorded of it is planned in
-//! [`acts`](crate::acts::apply).
+//! [`acts`](trunkline_session_machine::acts::apply).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,11 +8,12 @@ use serde_json::Value;
 use trunkline_message_tree::ToolResult;
 use trunkline_resolve_queue::{Attempt, Entry, Outcome, ProposalId};
 
-use crate::acts::apply::{self, Begun, Ended, begin, check, end, end_tidied, give_up};
-use crate::acts::decide::{approve_ahead, decide_ahead};
-use crate::layers::resolve::{self, Work};
 use crate::tenure::{RENEWAL_TIME, TICK};
-use crate::{CallPlace, Cancel, RuntimeError, Session, Tool, ToolContext, ToolOutput, contained};
+use crate::{Cancel, Session, Tool, ToolContext, contained};
+use trunkline_session_machine::acts::apply::{self, Begun, Ended, begin, check, end, end_tidied, give_up};
+use trunkline_session_machine::acts::decide::{approve_ahead, decide_ahead};
+use trunkline_session_machine::layers::resolve::{self, Work};
+use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
 
 impl Session {
     /// Moves a proposal on that no open turn is about.

@@ -10,7 +10,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::InboxId;
 
-use crate::{Cancel, Event, RuntimeError, Session, letters};
+use crate::{Cancel, Session, letters};
+use trunkline_session_machine::{Event, RuntimeError};
 
 /// How often everything else is looked after while the model is waited for: proposals whose time is over, summaries.
 const TEND_EVERY: Duration = Duration::from_secs(1);

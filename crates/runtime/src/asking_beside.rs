@@ -9,7 +9,7 @@ use trunkline_message_tree::{Message, StopReason, Usage};
 use trunkline_providers::{Fold, Provider, ProviderError, Request};
 
 use crate::asking_again::chance;
-use crate::{Retries, attempts};
+use trunkline_session_machine::{Retries, attempts};
 
 /// Asks a model for something beside the conversation, again where that may help, and returns its whole answer with what all
 /// attempts have cost. `tell` hears of those that failed.

@@ -1,10 +1,9 @@
 //! Lets git answer for the end of a run, and binds what is recorded. What is recorded of it is planned in
-//! [`acts`](crate::acts::bind).
+//! [`acts`](trunkline_session_machine::acts::bind).
 
-use trunkline_session_store::Record;
-
-use crate::acts::bind::{self, Settled};
-use crate::{CloseAs, Event, RuntimeError, Session};
+use crate::Session;
+use trunkline_session_machine::acts::bind::{self, Settled};
+use trunkline_session_machine::{CloseAs, Event, RuntimeError};
 
 impl Session {
     /// Finds out what became of a binding that did not say how it ended; see [`settle`](bind::settle).
@@ -91,9 +90,5 @@ impl Session {
     /// Lets the drive that begins try again what the one before it could not bind.
     pub(crate) fn try_bindings_again(&mut self) {
         self.unbindable = false;
-    }
-
-    pub(crate) fn mark_bindings(&self, records: &mut Vec<Record>) {
-        self.state.decision.complete(records, self.settings().setup.files.binds);
     }
 }

@@ -5,13 +5,11 @@ use std::time::{Duration, Instant};
 
 use tokio::task::{Id as TaskId, JoinSet};
 
-use crate::acts::View;
-use crate::acts::calls::{Returned, finish};
-use crate::acts::stage::begin_gate;
-use crate::journal::{self, CallStarted};
-use crate::turn;
-use crate::turn::Runnable;
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
+use crate::pending::Pushed;
+use crate::{Cancel, Session};
+use trunkline_session_machine::acts::calls::{Returned, begin, finish};
+use trunkline_session_machine::turn::Runnable;
+use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
 
 /// How long a call may take to stop by itself once the turn is cancelled.
 const GRACE: Duration = Duration::from_secs(5);
@@ -23,7 +21,7 @@ struct Running {
     began: Instant,
     attempt: Option<trunkline_resolve_queue::Attempt>,
     /// What it stages while it runs.
-    pushed: crate::pending::Pushed,
+    pushed: Pushed,
 }
 
 impl Session {
@@ -33,45 +31,16 @@ impl Session {
         calls: Vec<Runnable>,
         cancel: &Cancel,
     ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let mut records = Vec::new();
-        if calls.iter().any(|call| turn::is_exclusive(&self.settings().setup, call)) {
-            records.extend(self.look_before().await);
-        }
-        let mut running: Vec<(Running, Runnable)> = Vec::new();
-        for call in calls {
-            let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
-            records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
-            let attempt = match call.approved {
-                Some(id) => {
-                    let (record, attempt) = begin_gate(&View { at, ..self.view() }, id)?;
-                    records.push(record);
-                    Some(attempt)
-                }
-                None => None,
-            };
-            let place = call.place.clone();
-            let tool = call.tool.clone();
-            running.push((
-                Running {
-                    place,
-                    tool,
-                    began: Instant::now(),
-                    attempt,
-                    pushed: crate::pending::Pushed::open(),
-                },
-                call,
-            ));
-        }
-        self.commit(records, None).await?;
-
+        let attempts = self.perform(|view, asked| begin(view, asked, &calls)).await?;
         let mut tasks: JoinSet<ToolOutput> = JoinSet::new();
         let mut by_task: HashMap<TaskId, Running> = HashMap::new();
-        for (one, call) in running {
-            let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
-            let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
-            self.tell(&event);
-            let Some(tool) = self.settings().implementations.get(&one.tool).cloned() else { continue };
+        for (call, attempt) in calls.into_iter().zip(attempts) {
+            let Some(tool) = self.settings().implementations.get(&call.tool).map(|one| one.tool.clone())
+            else {
+                continue;
+            };
+            let pushed = Pushed::open();
+            let one = Running { place: call.place, tool: call.tool, began: Instant::now(), attempt, pushed };
             let mut context = self.context(cancel.clone(), one.place.clone());
             context.pushed.clone_from(&one.pushed);
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });

@@ -1,33 +1,15 @@
-//! How the model is brought to decide: what the next request is held to, and what came of it.
-//!
-//! The tool-choice queue is stored whole whenever it has changed, in one batch with what it says: the reminder before a
-//! request, the reply after it. Which proposals wait is found anew each time, so nothing here can wait for what is gone.
-
-use std::collections::BTreeMap;
+//! Directives of the caller, and what resolutions go to while no proposal waits.
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice, ToolSpec};
-use trunkline_providers::Thinking;
-use trunkline_resolve_queue::resolve_tool::{self, Resolution};
-use trunkline_resolve_queue::{
-    ActorKind, Attempt, Choice, ChoiceQueue, Directive, Forcing, Gate, Place, Policy, ProposalId,
-    ResolutionDetails, Scene, StandingHandler, State as At, Wire,
-};
-use trunkline_session_store::{Note, Record};
+use trunkline_resolve_queue::resolve_tool::Resolution;
+use trunkline_resolve_queue::{ChoiceQueue, Directive, Place};
 
-use crate::acts::hold;
-use crate::journal::CallFinished;
-use crate::layers::resolve::{self, LAYER, rules};
-use crate::setup::{AskedModel, Setup};
-use crate::state::State;
-use crate::{CallPlace, RuntimeError, Session, ToolContext, ToolOutput, journal};
-
-pub(crate) const CHOICES: &str = "choices";
-pub(crate) const RESOLVING: &str = "resolving";
+use crate::{Session, ToolContext};
+use trunkline_session_machine::acts::hold;
+use trunkline_session_machine::{RuntimeError, ToolOutput};
 
 /// What resolutions go to while no proposal waits for the model: the executor of a
-/// [`StandingHandler`], such as the approval of a plan.
+/// [`StandingHandler`](trunkline_resolve_queue::StandingHandler), such as the approval of a plan.
 #[async_trait]
 pub trait Standing: Send + Sync {
     /// Carries a resolution out, and returns what the model is told.
@@ -37,255 +19,11 @@ pub trait Standing: Send + Sync {
     async fn resolve(&self, resolution: &Resolution, context: &ToolContext) -> ToolOutput;
 }
 
-/// What an agent is set up to do about it.
-#[derive(Default)]
-pub(crate) struct Setting {
-    pub(crate) policy: Policy,
-    /// What resolutions go to while no proposal waits.
-    pub(crate) standing: Option<StandingHandler>,
-}
-
-/// What the log holds of it.
-#[derive(Default)]
-pub(crate) struct Part {
-    pub(crate) queue: Option<ChoiceQueue>,
-    reminders: Vec<Reminded>,
-    held: Option<HeldTurn>,
-    meant: BTreeMap<(NodeId, u32), ResolutionDetails>,
-    resolved: BTreeMap<CallPlace, ResolutionDetails>,
-}
-
-/// The queue as it became, with what belongs to that.
-#[derive(Serialize, Deserialize)]
-struct ChoicesNote {
-    queue: ChoiceQueue,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reminder: Option<Reminded>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    held: Option<HeldTurn>,
-}
-
-/// The message that reminded of these.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Reminded {
-    pub(crate) node: NodeId,
-    pub(crate) about: Vec<Attempt>,
-}
-
-/// What the reply at this node was held to: what a call in it means that names no proposal.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct HeldTurn {
-    pub(crate) node: NodeId,
-    pub(crate) proposal: ProposalId,
-}
-
-/// What a call of the tool means, settled before anything is done for it: a process that carries it on after a kill
-/// must not find another proposal to be the oldest by then.
-#[derive(Serialize, Deserialize)]
-struct ResolvingNote {
-    call: CallPlace,
-    details: ResolutionDetails,
-}
-
-/// What is left to do when the model has said its last words.
-pub(crate) enum Left {
-    /// Nothing.
-    Nothing,
-    /// It is asked once more.
-    Model,
-    /// A person has to look.
-    Person(Vec<ProposalId>),
-}
-
-impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
-        match note.kind.as_str() {
-            CHOICES => {
-                let ChoicesNote { queue, reminder, held } = journal::read(note)?;
-                self.queue = Some(queue);
-                self.reminders.extend(reminder);
-                self.held = held.or(self.held.take());
-            }
-            RESOLVING => {
-                let ResolvingNote { call, details } = journal::read(note)?;
-                self.meant.insert((call.node, call.index), details);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Forgets what was asked in another place: a session that was brought here is not held to it.
-    pub(crate) fn distrust(&mut self) {
-        self.queue = None;
-        self.held = None;
-    }
-
-    /// Takes in what was told of a call beside its result.
-    pub(crate) fn finished(&mut self, finished: &CallFinished) {
-        // Told by a later version in words of its own: the result stands for itself.
-        let told = finished.details.as_ref().and_then(|told| ResolutionDetails::deserialize(told).ok());
-        if let Some(details) = told {
-            self.resolved.insert(finished.call.clone(), details);
-        }
-    }
-
-    /// Returns what a call means, if that is settled.
-    pub(crate) fn meant(&self, place: &CallPlace) -> Option<&ResolutionDetails> {
-        self.meant.get(&(place.node, place.index))
-    }
-
-    /// Returns what the reply was held to that a call stands in.
-    pub(crate) fn held(&self, place: &CallPlace) -> Option<ProposalId> {
-        self.held.as_ref().filter(|held| held.node == place.node).map(|held| held.proposal)
-    }
-
-    /// Returns every resolution that the model made, by call.
-    pub(crate) fn resolved(&self) -> impl Iterator<Item = (&CallPlace, &ResolutionDetails)> {
-        self.resolved.iter()
-    }
-
-    /// Returns what the reminders are about that are still before the model's eyes.
-    pub(crate) fn reminded(&self, state: &State, rendered: &[Message]) -> Vec<Attempt> {
-        let said = |text: &str| {
-            let mut harness = rendered.iter().filter(|message| message.author == Author::Harness);
-            // Only a mark may stand before it: a summary that quotes it is about what is over.
-            harness.any(|message| message.text().ends_with(text))
-        };
-        let shown = self.reminders.iter().filter(|one| {
-            let words = state.tree.node(one.node).map(|node| node.message().text());
-            state.tree.is_on_trunk(one.node) && words.is_ok_and(|words| said(&words))
-        });
-        let mut reminded: Vec<Attempt> = shown.flat_map(|one| one.about.iter().copied()).collect();
-        // The result that says that it is staged says how to resolve it.
-        for entry in state.resolve.queue.pending() {
-            let (dot, comma) = (format!("Staged as {}.", entry.id), format!("Staged as {},", entry.id));
-            let Some(call) = &entry.proposal.call else { continue };
-            let mut results = rendered.iter().flat_map(Message::results);
-            let staged = results.any(|result| {
-                // Its text is made only where it is asked for: there are many results, and each may be long.
-                let says = |words: String| words.contains(&dot) || words.contains(&comma);
-                result.call_id == call.call_id && says(result.text())
-            });
-            if staged {
-                reminded.push(entry.attempt());
-            }
-        }
-        reminded
-    }
-}
-
-/// Returns the name that no tool of an agent may have that can offer this one.
-pub(crate) fn reserved(setup: &Setup) -> Option<String> {
-    let asks = resolve::offers(&setup.resolve) || setup.choices.standing.is_some();
-    asks.then(|| resolve_tool::NAME.to_owned())
-}
-
-/// Returns whether the tool is on offer. It depends on who may decide and never on what waits: a tool that comes and goes
-/// would cost the cached prompt each time.
-pub(crate) fn offers(setup: &Setup) -> bool {
-    let asks = resolve::offers(&setup.resolve) || setup.choices.standing.is_some();
-    // A tool of the agent's own that is called so keeps its name.
-    asks && !setup.catalogue.has(resolve_tool::NAME)
-}
-
-/// Returns the tool as the model is offered it.
-pub(crate) fn spec(setup: &Setup) -> Option<ToolSpec> {
-    offers(setup).then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
-}
-
-pub(crate) fn is_call(setup: &Setup, name: &str) -> bool {
-    name == resolve_tool::NAME && offers(setup)
-}
-
-/// Returns proposals that wait for the model by the rules of now, if it is offered the tool for them; `since` is when those were
-/// looked for whose time is not over.
-pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
-    let mut gate = part.queue.gate(since).filter(|gate| offers(setup) && gate.tool == resolve_tool::NAME)?;
-    // A rule that came later may have taken it from the model, or given it to somebody else.
-    gate.waiting.retain(|attempt| {
-        let entry = part.queue.get(attempt.proposal);
-        entry.is_some_and(|entry| rules::may_model(&setup.resolve, part, entry, at))
-    });
-    (!gate.waiting.is_empty()).then_some(gate)
-}
-
-/// Returns what is left to do for a model that has said its last words.
-pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
-    if !offers(setup) {
-        return Left::Nothing;
-    }
-    // Whatever is past its time was noted by then, or is in a moment: asked about once more it does no harm.
-    if let Some(gate) = gate(setup, part, 0, at) {
-        let mut queue = part.choices.queue.clone().unwrap_or_default().under(setup.choices.policy);
-        // Directives are for turns that come by themselves.
-        queue.clear();
-        let mut wire = Wire::new(Forcing::No);
-        wire.narrowing = false;
-        let tools = [gate.tool.as_str()];
-        let mut scene = Scene::new(wire, &tools);
-        scene.gate = Some(&gate);
-        if queue.plan(&scene).is_ok() && queue.proposal_in_flight().is_some() {
-            return Left::Model;
-        }
-    }
-    let open: Vec<ProposalId> = part.queue.unsettled().map(|entry| entry.id).collect();
-    if open.is_empty() { Left::Nothing } else { Left::Person(open) }
-}
-
-/// Says what a wire can be made to demand.
-///
-/// Only what it has itself counts. `Near` is words in its place: the name of the tool beside `required` on llama.cpp, all of
-/// it on Ollama. Those we have too, and offering one tool alone is more.
-///
-/// A model whose reasoning is bound to what stands before it is offered the same tools each time. Unless it is asked not to reason,
-/// nothing is demanded of it either: it is held by words alone.
-pub(crate) fn wire(model: &AskedModel, asked: Thinking, thinks: bool, binds: bool) -> Wire {
-    let mut wire = Wire::new(match (model.can_name_a_tool, model.can_demand_a_call) {
-        (true, _) => Forcing::Named,
-        (false, true) => Forcing::Any,
-        (false, false) => Forcing::No,
-    });
-    wire.thinking = thinks || (binds && asked != Thinking::Off);
-    wire.narrowing = !binds;
-    wire
-}
-
-/// Returns whether the model will think: it is asked to, or nothing is said and it did when it was last heard.
-pub(crate) fn thinks(asked: Thinking, state: &State, model: &AskedModel) -> bool {
-    let mut replies = state.tree.trunk().messages().rev();
-    let ours =
-        |message: &&Message| message.origin.as_ref().is_some_and(|origin| origin.agrees_with(&model.origin));
-    let mut last = || replies.find(ours);
-    match asked {
-        Thinking::Off => false,
-        Thinking::Unsaid => last()
-            .is_some_and(|reply| reply.content.iter().any(|one| matches!(one, Content::Thinking { .. }))),
-        _ => true,
-    }
-}
-
-/// Returns what a stored list of choices means to a request.
-pub(crate) fn tool_choice(choice: Choice) -> ToolChoice {
-    match choice {
-        Choice::Auto => ToolChoice::Auto,
-        Choice::None => ToolChoice::None,
-        Choice::Any => ToolChoice::Any,
-        Choice::Tool(name) => ToolChoice::Named(name),
-    }
-}
-
 impl Session {
     /// Puts a directive of the caller's own into the tool-choice queue: what one of the next turns is held to.
     ///
     /// It is stored, and asked in the next drive, before any proposal is. What became of it is told by
-    /// [`Event::Choice`].
+    /// [`Event::Choice`](crate::Event::Choice).
     ///
     /// # Errors
     ///
@@ -300,30 +38,4 @@ impl Session {
     pub fn choices(&self) -> ChoiceQueue {
         hold::queue(&self.view())
     }
-}
-
-/// Returns the record of the queue as it became.
-pub(crate) fn note(
-    queue: ChoiceQueue,
-    reminder: Option<Reminded>,
-    held: Option<HeldTurn>,
-    at: Timestamp,
-) -> Record {
-    journal::note(LAYER, CHOICES, at, &ChoicesNote { queue, reminder, held })
-}
-
-/// Returns the record of what a call means.
-pub(crate) fn resolving(call: &CallPlace, details: ResolutionDetails, at: Timestamp) -> Record {
-    journal::note(LAYER, RESOLVING, at, &ResolvingNote { call: call.clone(), details })
-}
-
-/// Whether proposals of this session may wait for the model at all.
-pub(crate) fn may_wait(part: &resolve::Part, id: ProposalId) -> bool {
-    part.queue.get(id).is_some_and(|entry| entry.awaits_decision() && entry.may_approve(ActorKind::Model))
-}
-
-/// Returns whether a call has been decided in a process that is gone, and nothing is left to be done for it.
-pub(crate) fn is_carried_out(part: &resolve::Part, place: &CallPlace) -> bool {
-    let meant = part.choices.meant(place).and_then(|meant| part.queue.get(meant.proposal?));
-    meant.is_some_and(|entry| entry.state != At::Approved)
 }

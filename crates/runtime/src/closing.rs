@@ -1,51 +1,20 @@
-//! When a run ends: by its answer, by a person, by a letter. What is recorded of it is planned in [`acts`](crate::acts::close).
+//! When a run ends: by its answer, by a person, by a letter. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::close).
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{Decision, RunId, Verdict};
+use trunkline_session_machine::CloseAs;
 use trunkline_session_store::{InboxId, Letter};
 
-use crate::acts::bind::{Settled, not_committed};
-use crate::acts::changes;
-use crate::acts::close::{self, Ended};
-use crate::layers::resolve;
-use crate::{Cancel, Event, Prepared, RuntimeError, Session, Stop, letters};
+use crate::{Cancel, Session, Stop, letters};
+use trunkline_session_machine::acts::bind::{Settled, not_committed};
+use trunkline_session_machine::acts::changes;
+use trunkline_session_machine::acts::close::{self, Ended};
+use trunkline_session_machine::{Event, Prepared, RuntimeError};
 
 /// How often a commit is prepared anew because somebody has moved the branch meanwhile.
 const TRIES: u32 = 5;
 
 pub(crate) const CLOSE_RUN: &str = "close_run";
-
-/// How a person ends an open run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CloseAs {
-    /// It is put down. The next run of the session takes it up from there.
-    Checkpoint {
-        /// What to go on from.
-        words: String,
-    },
-    /// Its goal is given up. Nothing goes on before somebody says more.
-    Abandon {
-        /// Why.
-        reason: String,
-    },
-    /// Another run shall try again. It is opened in the same batch, and the reason is its prompt.
-    Retry {
-        /// What to do otherwise.
-        reason: String,
-    },
-}
-
-impl CloseAs {
-    /// Returns what was said with it.
-    pub fn words(&self) -> &str {
-        match self {
-            CloseAs::Checkpoint { words } => words,
-            CloseAs::Abandon { reason } | CloseAs::Retry { reason } => reason,
-        }
-    }
-}
 
 /// The body of a letter that asks for it.
 #[derive(Serialize, Deserialize)]
@@ -70,7 +39,7 @@ impl Session {
     /// [`RuntimeError::AlreadyDecided`]; [`RuntimeError::Store`]; [`RuntimeError::TakenOver`]. Then the run goes on.
     pub async fn close_run(&mut self, how: CloseAs) -> Result<Decision, RuntimeError> {
         self.catch_up_to_close(&how).await?;
-        self.check_closing(&how)?;
+        close::check(&self.view(), &how, self.rollback_lease().is_some())?;
         self.look_late().await?;
         self.close_for(&how, None).await
     }
@@ -140,39 +109,8 @@ impl Session {
         self.closed.take().map(Stop::Decided)
     }
 
-    /// Checks what can be told without a look at the files.
-    fn check_closing(&self, how: &CloseAs) -> Result<(), RuntimeError> {
-        match &self.state.decision.run {
-            None => return Err(RuntimeError::NoOpenRun),
-            Some(_) if self.rollback_lease().is_some() => {
-                let reason = "another process may still be putting files back; try again in a minute";
-                return Err(RuntimeError::Refused { reason: reason.to_owned() });
-            }
-            // What stands in its way may never go away.
-            Some(run) if run.restoring.is_some() && !matches!(how, CloseAs::Abandon { .. }) => {
-                let reason = "a rollback was cut off; resume the session with its folder to bring it to its end, or \
-                              abandon it";
-                return Err(RuntimeError::Refused { reason: reason.to_owned() });
-            }
-            Some(_) => {}
-        }
-        if how.words().trim().is_empty() {
-            let wanted = match how {
-                CloseAs::Checkpoint { .. } => "what to go on from",
-                CloseAs::Abandon { .. } => "why it is given up",
-                CloseAs::Retry { .. } => "what to do otherwise",
-            };
-            return Err(RuntimeError::Refused { reason: format!("say {wanted}") });
-        }
-        let waiting = resolve::unsettled(&self.state.resolve);
-        match waiting.is_empty() {
-            true => Ok(()),
-            false => Err(RuntimeError::Unsettled { proposals: waiting }),
-        }
-    }
-
     async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
-        self.check_closing(how)?;
+        close::check(&self.view(), how, self.rollback_lease().is_some())?;
         let closed = self.perform_for(letter, |view, asked| close::close(view, asked, how));
         let (decision, others) = closed.await?;
         self.tell_others(others);

@@ -6,17 +6,19 @@
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline_session_machine::Compacted;
+use trunkline_session_machine::acts::compact::{self, Made};
+use trunkline_session_machine::prefixes::binds_reasoning;
 
 use async_trait::async_trait;
-use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
+use trunkline_message_tree::{Message, StopReason, Usage};
 use trunkline_providers::{ErrorKind, ProviderError, Request};
-use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
+use trunkline_revert::{CompactPlan, CompactPolicy};
 
 use crate::asking_beside::ask_beside;
-use crate::journal::entries;
-use crate::layers::revert;
-use crate::rendering::Rendering;
-use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
+use crate::{Cancel, Session};
+use trunkline_session_machine::rendering::Rendering;
+use trunkline_session_machine::{Attempt, Event, RuntimeError, prompt};
 
 /// When prompts are compacted, and who writes the summaries.
 #[derive(Clone)]
@@ -77,26 +79,6 @@ impl CompactionSummary {
     }
 }
 
-/// A compaction that was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Compacted {
-    /// The node that stands for the span.
-    pub node: NodeId,
-    /// What was planned.
-    pub plan: CompactPlan,
-    /// Tokens of the summary in a prompt, by estimate.
-    pub summary_tokens: u64,
-}
-
-/// What came of a plan.
-enum Made {
-    Covered(Compacted, u64),
-    Failed(String, u64),
-    /// Somebody cancelled, or the head was moved out of the span: nothing was recorded. What it cost counts all the same.
-    Nothing(u64),
-}
-
 /// Why there is no summary.
 enum Unwritten {
     /// The service refused before it wrote a word.
@@ -113,11 +95,7 @@ impl Session {
     /// Returns what [`compact`](Session::compact) would cover now; `None` if the agent does not compact, a turn is open, or
     /// there is nothing to cover.
     pub fn compaction_plan(&self) -> Option<CompactPlan> {
-        let policy = self.settings().setup.compaction.as_ref()?;
-        if self.state.open_turn().is_some() {
-            return None;
-        }
-        plan_compaction_now(&self.state.tree, &self.state.revert.notes, policy)
+        compact::coverable(&self.view())
     }
 
     /// Compacts now, as a person, however small the prompt is.
@@ -146,12 +124,10 @@ impl Session {
         if let Ok(inbox) = self.look_at_inbox().await {
             self.take_old_cancels(inbox).await?;
         }
-        match made? {
-            Made::Covered(compacted, _) => Ok(compacted),
-            Made::Failed(reason, _) => Err(refused(format!("nothing was compacted: {reason}"))),
-            Made::Nothing(_) => {
-                Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned()))
-            }
+        match made?.0 {
+            Made::Covered(compacted) => Ok(compacted),
+            Made::Failed(reason) => Err(refused(format!("nothing was compacted: {reason}"))),
+            Made::Nothing => Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned())),
         }
     }
 
@@ -161,9 +137,7 @@ impl Session {
         plan: CompactPlan,
         cancel: &Cancel,
     ) -> Result<u64, RuntimeError> {
-        match self.make(plan, cancel).await? {
-            Made::Covered(_, tokens) | Made::Failed(_, tokens) | Made::Nothing(tokens) => Ok(tokens),
-        }
+        Ok(self.make(plan, cancel).await?.1)
     }
 
     /// After a request that the provider refused because it was too long: compacts, so that it can be made again, or
@@ -174,42 +148,35 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<u64, RuntimeError> {
         let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
-        let Some(plan) = self.room().filter(|_| too_long) else { return Err(fault) };
+        let Some(plan) = compact::room(&self.view()).filter(|_| too_long) else { return Err(fault) };
         match self.make(plan, cancel).await? {
-            Made::Covered(_, tokens) => Ok(tokens),
-            Made::Nothing(tokens) if cancel.is_cancelled() => Ok(tokens),
-            Made::Failed(..) | Made::Nothing(_) => Err(fault),
+            (Made::Covered(_), tokens) => Ok(tokens),
+            (Made::Nothing, tokens) if cancel.is_cancelled() => Ok(tokens),
+            (Made::Failed(_) | Made::Nothing, _) => Err(fault),
         }
     }
 
     /// After a reply that ended because the window was full: compacts, where there is anything to compact, so that the next
     /// one has room. Returns the tokens that the summary cost.
     pub(crate) async fn make_room_for_more(&mut self, cancel: &Cancel) -> Result<u64, RuntimeError> {
-        match self.room() {
+        match compact::room(&self.view()) {
             Some(plan) => self.compact_span(plan, cancel).await,
             None => Ok(0),
         }
     }
 
-    /// Returns what to cover where the service says that there is too much.
-    fn room(&self) -> Option<CompactPlan> {
-        // Whoever named no window means the prompt as it is: that was too long.
-        let unset = || Some(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens));
-        let setting = self.settings().setup.compaction.or_else(unset);
-        revert::room(&setting, &self.state.tree, &self.state.revert)
-    }
-
-    async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<Made, RuntimeError> {
+    /// Asks for a summary and puts it in the place of what it stands for. Returns what came of it, and the tokens that it cost.
+    async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<(Made, u64), RuntimeError> {
         self.tell(&Event::Compacting(plan.clone()));
         let ask = plan.prompt(&self.state.tree);
         let summarized = loop {
             let summarized = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Made::Nothing(0)),
+                () = cancel.cancelled() => return Ok((Made::Nothing, 0)),
                 asked = self.asked_to_end() => {
                     asked.map_err(|by| self.lost(by))?;
                     cancel.cancel();
-                    return Ok(Made::Nothing(0));
+                    return Ok((Made::Nothing, 0));
                 }
                 summarized = self.summarize(ask.clone()) => summarized,
             };
@@ -231,41 +198,15 @@ impl Session {
         let tokens = spent(usage);
         // Whatever came meanwhile comes first: a move of the head may have left the span.
         self.take_letters(cancel).await?;
-        let tree = &self.state.tree;
-        let passed = tree.is_on_trunk(plan.from) && tree.is_on_trunk(plan.to) && tree.head() != plan.to;
-        if cancel.is_cancelled() || !passed {
-            return Ok(Made::Nothing(tokens));
+        if cancel.is_cancelled() {
+            return Ok((Made::Nothing, tokens));
         }
-        let summary = match summarized {
-            Ok(summary) => summary,
-            Err((reason, _)) => return self.not_made(reason, tokens).await,
+        let summary = match &summarized {
+            Ok(summary) => Ok((summary.text.as_str(), summary.usage)),
+            Err((reason, _)) => Err(reason.clone()),
         };
-        if summary.text.trim().is_empty() {
-            return self.not_made("the summary is empty".to_owned(), tokens).await;
-        }
-        let mut message = plan.message(&summary.text);
-        let size = estimate_tokens(tree, &message.text());
-        if size >= plan.leaving {
-            let reason = format!(
-                "the summary is no shorter than what it stands for ({size} tokens for {}, by estimate)",
-                plan.leaving
-            );
-            return self.not_made(reason, tokens).await;
-        }
-        message.usage = summary.usage;
-        let mut draft = tree.draft();
-        let node = draft.cover(plan.from, plan.to, message, self.settings().now())?;
-        let records = entries(draft);
-        self.commit(records, None).await?;
-        let compacted = Compacted { node, plan, summary_tokens: size };
-        self.tell(&Event::Compacted(compacted.clone()));
-        Ok(Made::Covered(compacted, tokens))
-    }
-
-    async fn not_made(&mut self, reason: String, tokens: u64) -> Result<Made, RuntimeError> {
-        let failed = revert::compaction_failed(&self.state.tree, reason.clone(), self.settings().now());
-        self.commit(vec![failed], None).await?;
-        Ok(Made::Failed(reason, tokens))
+        let plan = compact::cover(&self.view(), plan, summary)?;
+        Ok((self.write(plan, None).await?, tokens))
     }
 
     async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, Unwritten> {
@@ -308,7 +249,7 @@ impl Session {
 
     /// Records where and why the next request does not continue the one before it, before it is sent.
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
-        let (binds, at) = (self.binds_reasoning(), self.settings().now());
+        let (binds, at) = (binds_reasoning(&self.state, &self.settings().setup), self.settings().now());
         let setting = &self.agent.settings.setup.revert;
         let rendering = Rendering::of(&mut self.kept.rendering, setting, binds);
         rendering.refresh(&self.state);

@@ -11,8 +11,10 @@ use std::task::Poll;
 use serde_json::{Map, Value};
 use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
 
-use crate::{Access, Tool};
-use crate::{Gate, Kept, Proposal, ToolContext, ToolOutput};
+use crate::Tool;
+use crate::ToolContext;
+use trunkline_session_machine::Access;
+use trunkline_session_machine::{Gate, Kept, Proposal, ToolOutput};
 
 /// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
 pub(crate) fn access(tool: &dyn Tool) -> Access {

@@ -1,12 +1,13 @@
-//! What people are asked, and what they say. What is recorded of it is planned in [`acts`](crate::acts::decide).
+//! What people are asked, and what they say. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::decide).
 
 use trunkline_resolve_queue::{ProposalId, QueueError, Rule, RuleId, Verdict};
 use trunkline_session_store::InboxId;
 
-use crate::acts::decide::{self, Decided};
-use crate::acts::expire::expire_alone;
-use crate::acts::{Asked, View};
-use crate::{Cancel, RuntimeError, Said, Session, Stop, letters};
+use crate::{Cancel, Session, Stop, letters};
+use trunkline_session_machine::acts::decide::{self, Decided};
+use trunkline_session_machine::acts::expire::expire_alone;
+use trunkline_session_machine::acts::{Asked, View};
+use trunkline_session_machine::{RuntimeError, Said};
 
 impl Session {
     /// Decides on a proposal as a person. What it leads to happens in the next drive.

@@ -1,22 +1,25 @@
 //! The loop: asks the machine what is next, does it, writes it down.
 //!
-//! All waiting happens here and in the files beside it. Whatever is decided here rather than in [`turn`](crate::turn)
+//! All waiting happens here and in the files beside it. Whatever is decided here rather than in [`turn`](trunkline_session_machine::turn)
 //! is decided by the world: a reply, a result, a clock, a letter.
 
 use tokio::time::Instant;
 use trunkline_message_tree::StopReason;
 use trunkline_providers::{ErrorKind, Fold, ProviderError, Request};
+use trunkline_session_machine::prefixes::binds_reasoning;
 
-use crate::acts::calls::answer;
-use crate::acts::hold::hold;
-use crate::acts::open::{begin_run, say};
-use crate::acts::reply::{Came, take_reply};
-use crate::acts::settle::settle;
-use crate::acts::stage::stage_gate;
 use crate::asking_again::{Waiting, chance};
-use crate::rendering::Rendering;
-use crate::turn::{self, Facts, Step};
-use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};
+use crate::{Cancel, Limit, Session, Stop};
+use trunkline_session_machine::acts::calls::answer;
+use trunkline_session_machine::acts::hold::hold;
+use trunkline_session_machine::acts::look::open_span;
+use trunkline_session_machine::acts::open::{begin_run, say};
+use trunkline_session_machine::acts::reply::{Came, take_reply};
+use trunkline_session_machine::acts::settle::settle;
+use trunkline_session_machine::acts::stage::stage_gate;
+use trunkline_session_machine::rendering::Rendering;
+use trunkline_session_machine::turn::{self, Facts, Step};
+use trunkline_session_machine::{CallPlace, Event, RuntimeError, prompt};
 
 /// What one drive has used up.
 struct Spent {
@@ -72,7 +75,7 @@ impl Session {
         // What follows may look at a whole folder, or wait for another process.
         {
             let restores = self.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
-            nothing_waits &= self.open_span().is_none() && !restores;
+            nothing_waits &= open_span(&self.view()).is_none() && !restores;
         }
         self.look_late().await?;
         if self.await_rollback().await? {
@@ -206,7 +209,7 @@ impl Session {
         self.note_break().await?;
         self.note_asked().await?;
         let provider = self.settings().provider.clone();
-        let binds = self.binds_reasoning();
+        let binds = binds_reasoning(&self.state, &self.settings().setup);
         let settings = &self.agent.settings;
         let rendering = Rendering::of(&mut self.kept.rendering, &settings.setup.revert, binds);
         let prompt = prompt::build(&self.state, rendering, &settings.setup, held, &self.kept.sent);

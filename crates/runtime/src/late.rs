@@ -4,31 +4,12 @@
 //! that was left sees it, and no prompt ever holds it.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{NodeId, ToolResult};
+use trunkline_message_tree::ToolResult;
 use trunkline_session_store::{InboxId, Letter};
 
-use crate::acts::late::{call_at, take, takes_late};
-use crate::{CallPlace, RuntimeError, Session, journal, letters};
-
-/// What became of a result that somebody brought.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Late {
-    /// It is the call's result: the call was still open.
-    Recorded,
-    /// The call had its result, so it is quoted in a message of the harness where it arrived.
-    Quoted {
-        /// The message.
-        node: NodeId,
-    },
-    /// The call is not on the trunk, so it was filed under it.
-    Filed {
-        /// The filed message.
-        node: NodeId,
-    },
-    /// Other calls are open, and between them and their results is no place: it waits in the session's inbox.
-    Waiting,
-}
+use crate::{Session, letters};
+use trunkline_session_machine::acts::late::{call_at, take, takes_late};
+use trunkline_session_machine::{CallPlace, Late, RuntimeError, journal};
 
 /// What a letter brings.
 #[derive(Serialize, Deserialize)]

@@ -11,9 +11,10 @@ use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
 
-use crate::journal::{self, LetterRefused};
 use crate::late::LateBody;
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
+use crate::{Cancel, Session};
+use trunkline_session_machine::journal::{self, LetterRefused};
+use trunkline_session_machine::{CallPlace, Event, RuntimeError};
 
 pub use crate::moves::MoveAct;
 pub use crate::stalls::StepAnswer;
@@ -55,14 +56,14 @@ pub enum Request {
         /// Which: if another one is open by then, nothing is done.
         run: trunkline_decision_objects::RunId,
         /// How, and why.
-        close: crate::CloseAs,
+        close: trunkline_session_machine::CloseAs,
     },
     /// Decide on a proposal.
     Verdict {
         /// Which.
         proposal: trunkline_resolve_queue::ProposalId,
         /// What was said to it.
-        said: crate::Said,
+        said: trunkline_session_machine::Said,
         /// How often the sender had seen it put aside:
         /// [`Entry::put_aside`](trunkline_resolve_queue::Entry::put_aside) of what they were shown. An answer that was given
         /// on a branch that was left decides nothing on another.
@@ -134,7 +135,7 @@ struct MoveBody {
 struct VerdictBody {
     proposal: trunkline_resolve_queue::ProposalId,
     #[serde(flatten)]
-    said: crate::Said,
+    said: trunkline_session_machine::Said,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seen: Option<u32>,
 }

@@ -1,32 +1,20 @@
 #![doc = include_str!("../README.md")]
 
-pub mod across;
-mod acts;
 mod agent;
 mod applying;
 mod asking_again;
 mod asking_beside;
-mod attempts;
 mod binding;
-mod bound;
 mod calls;
 mod cancel;
-mod catalogue;
 mod choices;
-mod citing;
 mod closing;
-mod commit_message;
 mod compaction;
 mod contained;
-mod decided;
 mod deciding;
 mod driver;
-mod error;
-mod event;
 mod expiring;
-mod journal;
 mod late;
-mod layers;
 pub mod letters;
 mod looking;
 mod moves;
@@ -35,60 +23,33 @@ mod outlining;
 mod pending;
 mod performing;
 mod permit;
-mod prefixes;
-mod prompt;
 mod proposals;
-mod rare;
 mod recovering;
-mod rendering;
 mod resolving;
 mod restoring;
-mod retries;
-mod reverts;
 mod rolling_back;
 mod schema;
 mod session;
-mod setup;
 mod shelf;
-mod spine;
 mod stalls;
-mod state;
 mod summaries;
 mod tenure;
 mod tool;
-mod trimming;
-mod turn;
 mod undoing;
 mod view;
 mod wants;
 mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
-pub use attempts::Attempt;
-pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
 pub use choices::Standing;
-pub use closing::CloseAs;
-pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
-pub use decided::{
-    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
-    recorded_objects,
-};
-pub use error::{AgentError, RuntimeError};
-pub use event::Event;
-pub use late::Late;
-pub use layers::resolve::Approval;
+pub use compaction::{Compaction, CompactionSummary, Compactor};
 pub use pending::{PendingAction, PendingActionError};
 pub use permit::Permit;
-pub use proposals::{Decider, Said, distrust};
-pub use retries::{Cause, Retries};
-pub use reverts::{OnStall, Reverts};
+pub use proposals::{Decider, distrust};
 pub use session::{Limit, Session, Stop};
 pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
-pub use tenure::APPLY_LEASE;
-pub use tool::Finding;
-pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
-pub use tool::{Gate, Kept, Proposal};
+pub use tool::{Tool, ToolContext};
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;
 pub use trunkline_providers as providers;
@@ -96,10 +57,18 @@ pub use trunkline_resolve_queue as resolve_queue;
 pub use trunkline_revert as revert;
 pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
+pub use trunkline_session_machine as session_machine;
+pub use trunkline_session_machine::across;
+pub use trunkline_session_machine::decided::{
+    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
+    recorded_objects,
+};
+pub use trunkline_session_machine::{
+    APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, CallPlace,
+    Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, Event, FileChange, FileStates,
+    Finding, Gate, Kept, KeptFile, Late, Left, OnStall, OwnChanges, Prepared, Proposal, Retries, Reverts,
+    RuntimeError, Said, Span, ToolOutput, Touched, WorkspaceFault,
+};
 pub use trunkline_session_store as session_store;
 pub use view::View;
-pub use wants::Asked;
-pub use workspace::{
-    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,
-    Span, Touched, Workspace, WorkspaceFault,
-};
+pub use workspace::Workspace;

@@ -1,18 +1,12 @@
-//! What a person does with the head and with branches. What is recorded of it is planned in [`acts`](crate::acts::moves).
+//! What a person does with the head and with branches. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::moves).
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Name, NameKind, Names, Naming, NodeId};
 use trunkline_session_store::InboxId;
 
-use crate::acts::moves;
-use crate::{RuntimeError, Session};
-
-/// The layer of what the tree keeps beside its entries.
-pub(crate) const LAYER: &str = "tree";
-pub(crate) const NAME: &str = "name";
-
-/// The state of a name that was taken away.
-pub(crate) const GONE: &str = "gone";
+use crate::Session;
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::acts::moves;
 
 /// How the head is to be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

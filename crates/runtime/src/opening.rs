@@ -8,10 +8,11 @@
 use trunkline_message_tree::{BareNode, Entry};
 use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
 
-use crate::spine::{self, Step};
-use crate::state::State;
-use crate::trimming::{Seen, saves, trim};
-use crate::{RuntimeError, Session};
+use crate::Session;
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::spine::{self, Step};
+use trunkline_session_machine::state::State;
+use trunkline_session_machine::trimming::{Seen, saves, trim};
 
 /// What a fold takes in at one place of the log.
 enum Taken {

@@ -1,14 +1,17 @@
 //! Does acts: asks the world what they have to know, and writes what they plan.
 
 use std::sync::Arc;
+use trunkline_session_machine::Event;
+use trunkline_session_machine::executors;
 
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
 use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, InboxId};
 
-use crate::acts::{Answer, Asked, Pause, Plan, Question, View, roll_back};
 use crate::agent::new_id;
-use crate::{Kept, OwnChanges, RuntimeError, Session, Tool, Workspace, WorkspaceFault, contained, pending};
+use crate::{Session, Tool, Workspace, contained};
+use trunkline_session_machine::acts::{Answer, Asked, Pause, Plan, Question, View, roll_back};
+use trunkline_session_machine::{Kept, OwnChanges, RuntimeError, WorkspaceFault};
 
 impl Session {
     /// Does an act. Returns what follows from it.
@@ -59,7 +62,12 @@ impl Session {
         letter: Option<InboxId>,
     ) -> Result<T, RuntimeError> {
         self.commit(plan.records, letter).await?;
-        plan.events.iter().for_each(|event| self.tell(event));
+        for event in &plan.events {
+            if let (Event::LookFailed { .. }, Some(run)) = (event, &mut self.state.decision.run) {
+                run.looks.tell_fault();
+            }
+            self.tell(event);
+        }
         Ok(plan.then)
     }
 
@@ -106,12 +114,18 @@ impl Session {
                 }
                 Answer::Words(words)
             }
-            Question::Gates(calls) => {
-                let asked = calls.iter().map(|(_, tool, arguments)| match self.implementation(tool) {
-                    Some(tool) => contained::gate(tool, arguments),
+            Question::Calls(calls) => {
+                let asked = calls.iter().map(|call| match self.settings().implementations.get(&call.tool) {
+                    Some(one) => {
+                        one.schema.check(&call.arguments)?;
+                        match call.asks_gate {
+                            true => contained::gate(one.tool.as_ref(), &call.arguments),
+                            false => Ok(None),
+                        }
+                    }
                     None => Ok(None),
                 });
-                Answer::Gates(asked.collect())
+                Answer::Calls(asked.collect())
             }
             Question::Effects(calls) => {
                 let asked = calls.iter().map(|(tool, arguments)| match self.implementation(tool) {
@@ -122,6 +136,7 @@ impl Session {
             }
             Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
             Question::Start => Answer::Start(self.base().await),
+            Question::Look => Answer::Look(self.look_at_files().await),
             Question::OwnChanges(base, touched, Some(spans)) => {
                 Answer::OwnChanges(self.folder()?.own_changes(base, touched, spans).await)
             }
@@ -151,14 +166,14 @@ impl Session {
     }
 
     fn implementation(&self, name: &str) -> Option<&dyn Tool> {
-        self.settings().implementations.get(name).map(|tool| &**tool)
+        self.settings().implementations.get(name).map(|one| one.tool.as_ref())
     }
 
     /// Returns the tool that applies a proposal.
     pub(crate) fn executor(&self, id: ProposalId) -> Option<Arc<dyn Tool>> {
         let proposal = &self.state.resolve.queue.get(id)?.proposal;
-        let name = pending::executor_of(&self.state, &self.settings().setup.catalogue, proposal)?;
-        self.settings().implementations.get(name).cloned()
+        let name = executors::executor_of(&self.state, &self.settings().setup.catalogue, proposal)?;
+        self.settings().implementations.get(name).map(|one| one.tool.clone())
     }
 
     /// Reads bytes that the log names; `None` if not all of them can be had.

@@ -4,9 +4,10 @@ use serde_json::Value;
 use trunkline_resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::InboxId;
 
-use crate::acts::recover::{Holder, Sight, holder_of, settle, settle_tidied};
-use crate::layers::resolve;
-use crate::{Event, RuntimeError, Session, acts, letters};
+use crate::{Session, letters};
+use trunkline_session_machine::acts::recover::{Holder, Sight, holder_of, settle, settle_tidied};
+use trunkline_session_machine::layers::resolve;
+use trunkline_session_machine::{Event, RuntimeError, acts};
 
 impl Session {
     /// Settles what a dead process left in the middle of an apply. What one that may be alive is doing is left to it: the

@@ -1,15 +1,15 @@
-//! Does what calls of the `resolve` tool mean. What is recorded of it is planned in [`acts`](crate::acts::resolve).
+//! Does what calls of the `resolve` tool mean. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::resolve).
 
 use std::time::Duration;
 
-use trunkline_message_tree::Part;
+use trunkline_resolve_queue::ProposalId;
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};
-use trunkline_resolve_queue::{Actor, ActorKind, ProposalId, ResolutionDetails};
 
-use crate::acts::Plan;
-use crate::acts::resolve::{Next, OUTCOME_UNKNOWN, answer, carry_on, resolve, take_up};
-use crate::acts::stage::stage;
-use crate::{CallPlace, Cancel, RuntimeError, Session, ToolOutput, choices, contained};
+use crate::{Cancel, Session, contained};
+use trunkline_session_machine::acts::resolve::{
+    Next, OUTCOME_UNKNOWN, answer, begin_standing, carry_on, end_standing, resolve, take_up,
+};
+use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
 
 /// How long a standing handler may take to stop by itself once the turn is cancelled.
 const GRACE: Duration = Duration::from_secs(5);
@@ -57,22 +57,9 @@ impl Session {
         asked: Resolution,
         cancel: &Cancel,
     ) -> Result<(), RuntimeError> {
-        let handler = self.settings().setup.choices.standing.as_ref();
-        let Some((handler, standing)) = handler.zip(self.settings().standing.as_ref()) else { return Ok(()) };
-        let (handler, standing) = (handler.clone(), standing.clone());
-        let model = Actor::new(ActorKind::Model, "");
-        if !handler.permits(asked.action, &model) {
-            let may: Vec<String> = handler.deciders.iter().map(ToString::to_string).collect();
-            let words = format!("model may not approve {:?}; may: {}", handler.label, may.join(", "));
-            let plan = answer(&self.view(), place, words);
-            return self.write(plan, None).await.map(drop);
-        }
-        let details = ResolutionDetails::of_standing(&asked, &handler);
-        let at = self.settings().now();
-        // It is the application's, and may write files.
-        let look = self.look_before().await;
-        let records = std::iter::once(choices::resolving(place, details.clone(), at)).chain(look).collect();
-        self.commit(records, None).await?;
+        let Some(standing) = self.settings().standing.clone() else { return Ok(()) };
+        let begun = self.perform(|view, answers| begin_standing(view, answers, place, &asked)).await?;
+        let Some(details) = begun else { return Ok(()) };
         let context = self.context(cancel.clone(), place.clone());
         let cut_off = async {
             tokio::select! {
@@ -86,11 +73,7 @@ impl Session {
             output = contained::standing(standing.as_ref(), &asked, &context) => (output, true),
             () = cut_off => (ToolOutput::error(OUTCOME_UNKNOWN), false),
         };
-        let ToolOutput { mut content, is_error, proposals, .. } = output;
-        let (records, told) = stage(&self.view(), proposals, place)?;
-        content.extend(told.map(Part::text));
-        let mut plan = Plan::of(records);
-        plan.finish(place, (content, is_error), Some(details), self.settings().now());
+        let plan = end_standing(&self.view(), place, details, output)?;
         self.write(plan, None).await?;
         if ended {
             self.look_after().await?;

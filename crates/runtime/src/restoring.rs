@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use trunkline_message_tree::Timestamp;
 
-use crate::layers::decision::{self, RestoringLease};
-use crate::tenure::{APPLY_LEASE, LEASE_MS, RENEWAL_TIME, TICK};
-use crate::{Event, KeptFile, Left, Permit, RuntimeError, Session, Workspace, WorkspaceFault};
+use crate::tenure::{RENEWAL_TIME, TICK};
+use crate::{Permit, Session, Workspace};
+use trunkline_session_machine::layers::decision::{self, RestoringLease};
+use trunkline_session_machine::{APPLY_LEASE, LEASE_MS};
+use trunkline_session_machine::{Event, KeptFile, Left, RuntimeError, WorkspaceFault};
 
 /// How often restoring is begun anew because its time was over before anybody took the session over, as after the process
 /// was stopped for a while.

@@ -1,12 +1,13 @@
 //! Rollbacks: when one begins, and who brings it to its end. What is recorded of it is planned in
-//! [`acts`](crate::acts::roll_back).
+//! [`acts`](trunkline_session_machine::acts::roll_back).
 
 use trunkline_decision_objects::{Decision, DecisionId};
 
-use crate::acts::Pieces;
-use crate::acts::bind::Settled;
-use crate::acts::roll_back::{self, Failed, Rest, refused};
-use crate::{Cancel, Comparison, FileStates, Left, RuntimeError, Session, Stop, Workspace, WorkspaceFault};
+use crate::{Cancel, Session, Stop, Workspace};
+use trunkline_session_machine::acts::Pieces;
+use trunkline_session_machine::acts::bind::Settled;
+use trunkline_session_machine::acts::roll_back::{self, Failed, Rest, refused};
+use trunkline_session_machine::{Comparison, FileStates, Left, RuntimeError, WorkspaceFault};
 
 impl Session {
     /// Says what [`rollback`](Session::rollback) would do to the files, and which of them stand in its way. Changes nothing,

@@ -1,5 +1,6 @@
 //! One session and its writer: what people may ask of it, and the one place where something is written.
 
+use crate::summaries::Summaries;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,12 +9,14 @@ use trunkline_session_store::{
     Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
 };
 
-use crate::acts::open;
 use crate::agent::{Agent, Observer, Settings};
-use crate::layers::{decision, resolve, revert};
 use crate::shelf::{Kept, Place};
-use crate::state::State;
-use crate::{CallPlace, Cancel, Event, RuntimeError, ToolContext, attempts, journal, letters, wants};
+use crate::{Cancel, ToolContext, letters};
+use trunkline_session_machine::acts::open;
+use trunkline_session_machine::acts::recorded;
+use trunkline_session_machine::layers::decision;
+use trunkline_session_machine::state::State;
+use trunkline_session_machine::{CallPlace, Event, RuntimeError};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -43,7 +46,7 @@ pub struct Session {
     /// How often results were cut shorter since then.
     pub(crate) cuts: u8,
     /// What is being asked about branches that were left.
-    pub(crate) summaries: revert::Summaries,
+    pub(crate) summaries: Summaries,
     /// The signal of the latest drive.
     pub(crate) cancel: Option<Cancel>,
     /// The verdict that a letter gave to the run of the present drive.
@@ -140,7 +143,7 @@ impl Session {
             store,
             lease,
             observer: None,
-            summaries: revert::Summaries::new(&state.revert),
+            summaries: Summaries::new(&state.revert),
             state,
             kept: Kept::default(),
             place: None,
@@ -400,16 +403,7 @@ impl Session {
             return Ok(());
         }
         self.check_held()?;
-        // What replay could not read must never be acknowledged: values of models and tools may be nested too deeply. A verdict has none.
-        for record in &records {
-            if let Record::Note(note) = record
-                && note.layer != decision::LAYER
-            {
-                journal::read::<serde_json::Value>(note)?;
-            }
-        }
-        self.state.resolve.complete(&mut records)?;
-        self.mark_bindings(&mut records);
+        recorded::complete(&self.state, &self.settings().setup, &mut records)?;
         let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
         // Until the answer is here nobody knows what was kept, and whoever waits for it may be dropped before that.
         self.behind = true;
@@ -475,24 +469,11 @@ impl Session {
     }
 
     fn tell_of(&self, record: &Record) {
-        use trunkline_message_tree::Entry;
         if self.settings().observer.is_none() && self.observer.is_none() {
             // To make some events a note is parsed.
             return;
         }
-        let event = match record {
-            Record::Entry(Entry::Node { id, message, link, .. }) => {
-                Some(Event::Message { node: *id, message: message.clone(), filed: link.is_filed() })
-            }
-            Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
-            Record::Note(note) => {
-                let event = revert::event(note).or_else(|| resolve::event(note));
-                let event = event.or_else(|| decision::event(note)).or_else(|| attempts::event(note));
-                event.or_else(|| wants::event(note))
-            }
-            Record::Blob(_) => None,
-        };
-        if let Some(event) = event {
+        if let Some(event) = recorded::event_of(record) {
             self.tell(&event);
         }
     }

@@ -1,12 +1,13 @@
-//! What a person answers to steps back that are proposed. What is recorded of it is planned in [`acts`](crate::acts::settle).
+//! What a person answers to steps back that are proposed. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::settle).
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::NodeId;
 use trunkline_revert::{Proposal, ProposalId};
 use trunkline_session_store::{InboxId, Letter};
 
-use crate::acts::settle;
-use crate::{RuntimeError, Session, letters};
+use crate::{Session, letters};
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::acts::settle;
 
 /// What becomes of a step back that is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

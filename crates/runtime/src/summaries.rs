@@ -8,18 +8,19 @@ mod model;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use trunkline_session_machine::layers::revert::SummaryAsked;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 use tokio::task::{Id as TaskId, JoinError, JoinSet};
 use trunkline_message_tree::{Message, MoveId};
 use trunkline_providers::ProviderError;
-use trunkline_revert::{Ledger, Note, NoteKind, SummaryBy};
+use trunkline_revert::{Ledger, Note, NoteKind};
 
 pub use self::model::ModelSummarizer;
-use crate::layers::revert::{LAYER, NOTE, Part, SUMMARY_ASKED};
-use crate::rare::{Rare, Unchanged};
-use crate::{Event, RuntimeError, Session, journal};
+use crate::Session;
+use trunkline_session_machine::layers::revert::{LAYER, NOTE, Part, SUMMARY_ASKED};
+use trunkline_session_machine::rare::{Rare, Unchanged};
+use trunkline_session_machine::{Event, RuntimeError, journal};
 
 /// How long a summary may take, whatever the summarizer itself says.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -83,13 +84,6 @@ pub enum SummaryError {
         /// What.
         reason: String,
     },
-}
-
-/// A summary was asked for.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SummaryAsked {
-    #[serde(rename = "move")]
-    pub(crate) head_move: MoveId,
 }
 
 /// What is being asked. Dropping it stops the asking.
@@ -280,18 +274,6 @@ impl Session {
             }
         });
         self.summaries.asking.by_task.insert(task.id(), head_move);
-    }
-}
-
-impl Part {
-    /// Returns the notes of reverts of which nobody has said what they came to, oldest first.
-    fn unsaid(&self) -> impl Iterator<Item = &Note> {
-        let said: HashSet<MoveId> =
-            self.notes.iter().filter(|note| note.by == SummaryBy::Model).map(|note| note.made_by).collect();
-        self.notes.iter().filter(move |note| {
-            let mute = note.summary.is_none() || note.by == SummaryBy::Mechanical;
-            mute && note.kind != NoteKind::Undone && !said.contains(&note.made_by)
-        })
     }
 }
 

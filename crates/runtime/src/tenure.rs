@@ -4,20 +4,12 @@
 //! lease, and whoever has the session now leaves it alone until that is over.
 
 use std::time::{Duration, Instant};
+use trunkline_session_machine::APPLY_LEASE;
 
 use trunkline_session_store::{Claim, SessionStore};
 
-use crate::{Cancel, RuntimeError, Session};
-
-/// For how long an apply, or a rollback, is left to whoever began it, after they were last heard of. They renew it every
-/// third of that, and learn then at the latest that the session was taken over.
-///
-/// Whoever takes the session over waits for so long before they look what became of it; after a crash, where the one who
-/// began it is known to be gone ([`SessionStore::free_means_gone`]), nobody waits.
-pub const APPLY_LEASE: Duration = Duration::from_secs(60);
-
-/// [`APPLY_LEASE`] as the log counts it, in milliseconds.
-pub(crate) const LEASE_MS: u64 = APPLY_LEASE.as_secs() * 1000;
+use crate::{Cancel, Session};
+use trunkline_session_machine::RuntimeError;
 
 /// How often it is looked whether a lease has to be renewed, or is over: a machine may have slept meanwhile.
 pub(crate) const TICK: Duration = Duration::from_millis(500);

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use trunkline_resolve_queue::ProposalId;
 use trunkline_session_store::{InboxId, Letter};
 
-use crate::acts::take_back::take_back;
-use crate::{RuntimeError, Session, letters};
+use crate::{Session, letters};
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::acts::take_back::take_back;
 
 pub(crate) const TAKE_BACK: &str = "take_back";
 

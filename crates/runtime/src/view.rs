@@ -6,8 +6,9 @@
 use trunkline_message_tree::{MessageTree, Names, NodeId};
 use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
-use crate::state::State;
-use crate::{RuntimeError, outlining};
+use crate::outlining;
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::state::State;
 
 /// A session as it was when its log was read.
 pub struct View {
@@ -71,7 +72,7 @@ impl View {
     /// What came with an import is not told once a writer has opened the session; before that, ask the inbox.
     ///
     /// [`AgentBuilder::asked_at`]: crate::AgentBuilder::asked_at
-    pub fn asked(&self) -> Option<&crate::Asked> {
+    pub fn asked(&self) -> Option<&trunkline_session_machine::Asked> {
         self.state.wants.asked()
     }
 
@@ -119,7 +120,8 @@ impl View {
     /// read without what was said ([`View::outline`]).
     pub fn resolutions(
         &self,
-    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+    ) -> impl Iterator<Item = (&trunkline_session_machine::CallPlace, &trunkline_resolve_queue::ResolutionDetails)>
+    {
         self.state.resolve.choices.resolved()
     }
 

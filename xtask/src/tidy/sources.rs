@@ -39,7 +39,7 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Parts of a crate that asks the world which do not: they hold to the same, and wait for nothing.
-const PURE_PARTS: &[&str] = &["crates/runtime/src/acts/"];
+const PURE_PARTS: &[&str] = &["crates/session-machine/src/"];
 const WAITS: &[&str] = &[".await", "async", "tokio", "dyn"];
 
 /// Checks one file.
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn an_act_does_not_wait() {
         let text = "//! A.\nfn f() { tool.apply().await; }\n";
-        check_as("crates/runtime/src/acts/a.rs", text, &[":2: `.await`"]);
+        check_as("crates/session-machine/src/a.rs", text, &[":2: `.await`"]);
         check_as("crates/runtime/src/a.rs", text, &[]);
     }
 

@@ -1,0 +1,109 @@
+//! The results of calls, with what came along: proposals, findings, the end of a gate.
+
+use std::time::Duration;
+
+use trunkline_message_tree::{Part, Timestamp, ToolResult};
+use trunkline_resolve_queue::Attempt;
+use trunkline_session_store::Record;
+
+use super::stage::{begin_gate, finish_gate, stage};
+use super::{Asked, Pause, Plan, View, look};
+use crate::journal::{self, CallFinished, CallStarted};
+use crate::layers::{decision, resolve};
+use crate::turn::{self, Runnable};
+use crate::{CallPlace, Event, Proposal, RuntimeError, ToolOutput};
+
+/// What a call gave.
+pub struct Returned {
+    /// What it gave.
+    pub output: ToolOutput,
+    /// What it staged while it ran.
+    pub pushed: Vec<Proposal>,
+    /// Whether it ran to its end.
+    pub ran: bool,
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// Records that calls begin. What follows is the attempt at each gate, in the order of the calls.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn begin(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    calls: &[Runnable],
+) -> Result<Plan<Vec<Option<Attempt>>>, Pause> {
+    let mut plan = Plan::nothing();
+    if calls.iter().any(|call| turn::is_exclusive(view.setup, call)) {
+        let (looked, event) = look::before(view, asked)?;
+        plan.records.extend(looked);
+        plan.events.extend(event);
+    }
+    // What was in time when it was chosen is in time, however long the look took.
+    let view = &View { at: view.began, ..*view };
+    let mut attempts = Vec::new();
+    for call in calls {
+        let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
+        plan.records.push(journal::note(journal::LAYER, journal::CALL_STARTED, view.at, &started));
+        attempts.push(match call.approved {
+            Some(id) => {
+                let (record, attempt) = begin_gate(view, id)?;
+                plan.records.push(record);
+                Some(attempt)
+            }
+            None => None,
+        });
+        let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+        let (call, tool) = (call.place.clone(), call.tool.clone());
+        plan.events.push(Event::CallStarted { call, tool, arguments });
+    }
+    Ok(plan.then(attempts))
+}
+
+/// Records what one call gave, and everything that came with it.
+///
+/// # Errors
+///
+/// [`RuntimeError`]: why it cannot be done.
+pub fn finish(
+    view: &View<'_>,
+    (place, tool, attempt): (&CallPlace, &str, Option<Attempt>),
+    returned: Returned,
+) -> Result<Plan, RuntimeError> {
+    let Returned { output, pushed, ran, elapsed } = returned;
+    let mut proposals = output.proposals;
+    proposals.extend(pushed.into_iter().filter(|_| ran));
+    let (staged, told) = stage(view, proposals, place)?;
+    let mut content = output.content;
+    content.extend(told.map(Part::text));
+    let result = ToolResult { call_id: place.id.clone(), content, is_error: output.is_error };
+    let mut records = vec![finished(place, &result, ran, view.at)];
+    records.extend(staged);
+    if let Some(attempt) = attempt {
+        records.push(finish_gate(view, attempt, ran)?);
+    }
+    records.extend(decision::finding(place, tool, output.finding, view.at));
+    let mut plan = Plan::of(records);
+    plan.events.push(Event::CallFinished { call: place.clone(), result, elapsed: Some(elapsed) });
+    Ok(plan)
+}
+
+/// Records results of calls that did not run.
+pub fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
+    let mut plan = Plan::nothing();
+    for (call, text) in answers {
+        let result = ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
+        plan.records.push(finished(&call, &result, false, view.at));
+        plan.records.extend(resolve::drop_gate(&view.state.resolve, &call, view.at));
+        plan.events.push(Event::CallFinished { call, result, elapsed: None });
+    }
+    plan
+}
+
+/// Returns the record of a call's result.
+pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
+    let finished = CallFinished { call: call.clone(), result: result.clone(), ran, details: None };
+    journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished)
+}

@@ -1,0 +1,78 @@
+//! A summary that takes the place of a span of the trunk.
+
+use trunkline_message_tree::Usage;
+use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
+
+use super::{Plan, View};
+use crate::journal::entries;
+use crate::layers::revert;
+use crate::{Compacted, Event, RuntimeError};
+
+/// What came of a plan to compact.
+pub enum Made {
+    /// The summary stands for the span.
+    Covered(Compacted),
+    /// There is no summary that could; the reason, which is recorded.
+    Failed(String),
+    /// The head was moved out of the span meanwhile: nothing is recorded.
+    Nothing,
+}
+
+/// Returns what could be covered now, however small the prompt is; `None` if the agent does not compact, a turn is open, or there is
+/// nothing to cover.
+pub fn coverable(view: &View<'_>) -> Option<CompactPlan> {
+    let policy = view.setup.compaction.as_ref()?;
+    if view.state.open_turn().is_some() {
+        return None;
+    }
+    plan_compaction_now(&view.state.tree, &view.state.revert.notes, policy)
+}
+
+/// Returns what to cover where the service says that there is too much.
+pub fn room(view: &View<'_>) -> Option<CompactPlan> {
+    // Whoever named no window means the prompt as it is: that was too long.
+    let unset = || Some(CompactPolicy::new(prompt_tokens(&view.state.tree).tokens));
+    let setting = view.setup.compaction.or_else(unset);
+    revert::room(&setting, &view.state.tree, &view.state.revert)
+}
+
+/// Puts a summary, with what the provider counted for it, in the place of what it stands for. The summary comes first and the
+/// boundary with it, in one batch: a kill, a cancel or a failure at any moment leaves either all of it or nothing.
+///
+/// # Errors
+///
+/// [`RuntimeError::Tree`] if the plan is not one for this tree.
+pub fn cover(
+    view: &View<'_>,
+    plan: CompactPlan,
+    summary: Result<(&str, Option<Usage>), String>,
+) -> Result<Plan<Made>, RuntimeError> {
+    let tree = &view.state.tree;
+    let passed = tree.is_on_trunk(plan.from) && tree.is_on_trunk(plan.to) && tree.head() != plan.to;
+    if !passed {
+        return Ok(Plan::nothing().then(Made::Nothing));
+    }
+    let failed = |reason: String| {
+        let note = revert::compaction_failed(tree, reason.clone(), view.at);
+        Ok(Plan::of(vec![note]).then(Made::Failed(reason)))
+    };
+    let (text, usage) = match summary {
+        Ok((text, _)) if text.trim().is_empty() => return failed("the summary is empty".to_owned()),
+        Ok(summary) => summary,
+        Err(reason) => return failed(reason),
+    };
+    let mut message = plan.message(text);
+    let size = estimate_tokens(tree, &message.text());
+    if size >= plan.leaving {
+        return failed(format!(
+            "the summary is no shorter than what it stands for ({size} tokens for {}, by estimate)",
+            plan.leaving
+        ));
+    }
+    message.usage = usage;
+    let mut draft = tree.draft();
+    let node = draft.cover(plan.from, plan.to, message, view.at)?;
+    let compacted = Compacted { node, plan, summary_tokens: size };
+    let events = vec![Event::Compacted(compacted.clone())];
+    Ok(Plan { records: entries(draft), events, then: Made::Covered(compacted) })
+}

@@ -1,0 +1,258 @@
+//! What people decide: on one proposal or on several, and ahead, by rules.
+//!
+//! A decision and the rules that are given with it are one batch. An answer that comes too late, or to the wrong question,
+//! is an error that says what was decided first.
+
+use serde_json::Value;
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Answer, Entry, Event as QueueEvent, Judgement, ProposalId, QueueError, Rule, RuleError,
+    RuleId, RuleVerdict, Ruling, Verb, Verdict, discard_text,
+};
+use trunkline_session_store::{InboxId, Record};
+
+use super::{Asked, Pause, Plan, View};
+use crate::acts::chain::{Chain, refused};
+use crate::layers::resolve::{self, note, rules};
+use crate::{RuntimeError, Said, journal};
+
+/// What became of each of several decisions.
+pub type Decided = Vec<(ProposalId, Result<(), RuntimeError>)>;
+
+/// Gives a rule as a person.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn give_rule(view: &View<'_>, rule: &Rule) -> Result<Plan<RuleId>, Pause> {
+    by_person(rule)?;
+    let event = view.state.resolve.rules.add(rule.clone(), view.at.0)?;
+    Ok(Plan::of(vec![rules::note(&event)]).then(event.rule))
+}
+
+/// Takes a rule back as a person.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn revoke_rule(view: &View<'_>, id: RuleId, reason: &str) -> Result<Plan, Pause> {
+    let person = Actor::new(ActorKind::Person, "");
+    let event = view.state.resolve.rules.revoke(id, person, reason, view.at.0)?;
+    Ok(Plan::of(vec![rules::note(&event)]))
+}
+
+/// Brings the rules that the agent keeps outside of sessions into this one.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn adopt_rules(view: &View<'_>, kept: &[Rule]) -> Result<Plan, Pause> {
+    let part = &view.state.resolve;
+    let agent = Actor::new(ActorKind::Policy, "agent");
+    let events = part.rules.adopt(&rules::wanted_here(part, kept), &agent, view.at.0)?;
+    Ok(Plan::of(events.iter().map(rules::note).collect()))
+}
+
+/// Decides on a proposal as a person, perhaps by a letter.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn decide(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    id: ProposalId,
+    (said, seen): (&Said, Option<u32>),
+    letter: Option<InboxId>,
+) -> Result<Plan, Pause> {
+    let Plan { mut records, then: decided, .. } = decide_each(view, asked, &[id], (said, seen))?;
+    for (_, result) in decided {
+        result?;
+    }
+    if let Some(letter) = letter.filter(|_| records.is_empty()) {
+        records.push(journal::letter_taken(letter, journal::VERDICT, view.began));
+    }
+    Ok(Plan::of(records))
+}
+
+/// Decides on several proposals as a person. Returns what became of each.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn decide_each(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    ids: &[ProposalId],
+    (said, seen): (&Said, Option<u32>),
+) -> Result<Plan<Decided>, Pause> {
+    // What was in time when they said it is decided, however long the tools take that hear of it.
+    let at = view.began;
+    let person = Actor::new(ActorKind::Person, said.name.clone());
+    let mut ruling = Ruling::new(said.verdict, person.clone(), said.reason.clone());
+    (ruling.only, ruling.seen) = (said.only.clone(), seen);
+    let mut chain = Chain::of(view.state);
+    let mut discarded: Vec<Entry<Value>> = Vec::new();
+    let mut decided: Decided = Vec::new();
+    let queue = &view.state.resolve.queue;
+    for (id, answer) in queue.decide_each(ids.iter().copied(), &ruling, at.0) {
+        if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
+            let part = &view.state.resolve;
+            if said.verdict == Verdict::Approve
+                && let Some(reason) = rules::forbidden(part, &chain.rules, entry, &said.only, at)
+            {
+                decided.push((id, Err(RuntimeError::Refused { reason })));
+                continue;
+            }
+            let judgement = rules::judge(part, &chain.rules, entry, at);
+            chain.push(Ok(event.clone()))?;
+            chain.use_asking(id, &judgement, at)?;
+            if said.verdict == Verdict::Discard && view.state.resolve.gated_call(id).is_none() {
+                discarded.extend(chain.queue.get(id).cloned());
+            }
+        }
+        decided.push((id, answer.map(drop).map_err(refused)));
+    }
+    decided.sort_by_key(|(id, _)| *id);
+    if decided.iter().any(|(_, result)| result.is_ok()) {
+        for rule in &said.rules {
+            by_person(rule)?;
+            let mut rule = rule.clone();
+            if rule.given_by.name.is_empty() {
+                rule.given_by = person.clone();
+            }
+            // Said twice it is one rule.
+            if !chain.rules.iter().any(|standing| standing.counts(at.0) && standing.rule == rule) {
+                chain.push_rule(chain.rules.add(rule, at.0))?;
+            }
+        }
+    }
+    if !discarded.is_empty() {
+        let own = asked.discarded(discarded.clone())?;
+        let told = discarded.iter().zip(own).map(|(entry, own)| {
+            format!("A person declined {}. {}", entry.id, discard_words(entry, own.as_deref()))
+        });
+        chain.records.extend(view.telling(&told.collect::<Vec<_>>().join("\n"))?);
+    }
+    Ok(Plan::of(chain.records).then(decided))
+}
+
+/// Approves what the rules, or a policy that approves everything, approve without asking, unless its time is over.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn approve_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
+    match view.is_past(id) {
+        true => super::expire::expire(view, &[id]),
+        false => decide_ahead(view, id),
+    }
+}
+
+/// Decides what the rules, or a policy that approves everything, decide without asking.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
+    let at = view.at;
+    let part = &view.state.resolve;
+    let Some(entry) = part.queue.get(id) else { return Ok(Plan::nothing()) };
+    let judgement = rules::judge(part, &part.rules, entry, at);
+    let turn = rules::turn_of(&view.setup.resolve, part, entry, at);
+    let mut chain = Chain::of(view.state);
+    match turn {
+        // Nobody decides on it any more.
+        _ if entry.is_past(at.0) => chain.push(chain.queue.expire(id, at.0))?,
+        rules::Turn::Approve if judgement.rules.is_empty() => {
+            let always = Actor::new(ActorKind::Policy, "always");
+            chain.decide(id, Ruling::new(Verdict::Approve, always, ""), at)?;
+        }
+        rules::Turn::Approve | rules::Turn::Forbid => {
+            let why = chain.rule_on(id, &judgement, at)?;
+            if turn == rules::Turn::Forbid && part.gated_call(id).is_none() {
+                let text = format!("{id} ({}) was discarded: {why}.", entry.proposal.label);
+                chain.records.extend(view.telling(&text)?);
+            }
+        }
+        // The time of a rule may just have passed.
+        _ => {}
+    }
+    Ok(Plan::of(chain.records))
+}
+
+/// Returns the records of an approval by the model, if it may still give it.
+pub(crate) fn ruled(
+    view: &View<'_>,
+    id: ProposalId,
+    event: QueueEvent<Value>,
+) -> Result<Vec<Record>, RuntimeError> {
+    let (part, at) = (&view.state.resolve, view.at);
+    let Some(entry) = part.queue.get(id) else { return Ok(Vec::new()) };
+    let judgement = rules::judge(part, &part.rules, entry, at);
+    if !rules::may_model(&view.setup.resolve, part, entry, at) {
+        let by = Actor::new(ActorKind::Model, "");
+        let may = judgement.deciders.into_iter().filter(|kind| *kind != ActorKind::Model).collect();
+        return Err(refused(QueueError::NotPermitted { id, by, verb: Verb::Approve, may }));
+    }
+    let mut chain = Chain::of(view.state);
+    chain.push(Ok(event))?;
+    chain.use_asking(id, &judgement, at)?;
+    Ok(chain.records)
+}
+
+/// Notes that a person was asked and did not answer: once, however often they are asked again.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Plan, Pause> {
+    if entry.unanswered.is_some() {
+        return Ok(Plan::nothing());
+    }
+    let person = Actor::new(ActorKind::Person, "");
+    let closed = view.state.resolve.queue.cancel(entry.id, person, "closed without an answer", view.at.0);
+    // What is neither proposed nor failed was only shown, and needs no answer.
+    Ok(Plan::of(closed.iter().map(note).collect()))
+}
+
+/// Returns what the model is told of a discard: its tool's own words, if it has any. `entry` holds the decision.
+///
+/// The words travel with the decision, so the tool hears of it right before it is recorded; after a crash in between
+/// it hears of it again.
+fn discard_words(entry: &Entry<Value>, own: Option<&str>) -> String {
+    let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
+    own.map_or_else(|| discard_text(&entry.proposal.label, reason), str::to_owned)
+}
+
+impl Chain {
+    /// Notes that a rule which asks was what let somebody decide. What allows has no part in what somebody decides all the
+    /// same, and nor has what forbids: it lets nobody approve, and discarding needs no leave.
+    fn use_asking(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        match judgement.verdict {
+            RuleVerdict::Ask => self.use_rules(id, judgement, at),
+            RuleVerdict::Allow | RuleVerdict::Deny => Ok(()),
+        }
+    }
+
+    /// Takes back every rule that came along from elsewhere: whoever gave it did not give it here.
+    pub(crate) fn void_rules(&mut self, at: Timestamp) -> Result<(), RuntimeError> {
+        let import = Actor::new(ActorKind::Policy, resolve::IMPORT);
+        for id in rules::standing(&self.rules) {
+            self.push_rule(self.rules.revoke(id, import.clone(), "it was not given here", at.0))?;
+        }
+        Ok(())
+    }
+}
+
+fn by_person(rule: &Rule) -> Result<(), RuntimeError> {
+    match rule.given_by.kind {
+        ActorKind::Person => Ok(()),
+        _ => Err(RuleError::NotPermitted { by: rule.given_by.clone() }.into()),
+    }
+}

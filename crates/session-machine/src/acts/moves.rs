@@ -1,0 +1,250 @@
+//! What a person does with the head and with branches: go back or anywhere, merge, name.
+//!
+//! Each is one batch, so a kill leaves all of it or nothing: also of what leaves or comes back on the way, which is
+//! proposals, the run whose prompt is left, the turn that is open.
+
+use trunkline_message_tree::{
+    Author, Draft, HeadMove, Link, Message, MessageTree, MoveKind, NameKind, Naming, Node, NodeId, Role,
+};
+use trunkline_revert::MergeRecord;
+use trunkline_session_store::{Note, Record};
+
+use super::close::leave;
+use super::turn::say_after_assistant;
+use super::{Asked, Pause, Plan, View};
+use crate::RuntimeError;
+use crate::journal::{self, entries};
+use crate::journal::{GONE, NAME, TREE};
+use crate::layers::{resolve, revert};
+
+/// Puts the head on any node. Returns where it was put.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn go(view: &View<'_>, asked: &mut Asked<'_>, to: NodeId) -> Result<Plan<NodeId>, Pause> {
+    let tree = &view.state.tree;
+    let (from, to) = (tree.head(), landing(tree, to)?);
+    if from == to {
+        return Err(refused(format!("the head is at {to} already")).into());
+    }
+    let fork = HeadMove { from, to, kind: MoveKind::Fork, at: view.at };
+    Ok(go_elsewhere(view, asked, fork, "a move of a person")?.then(to))
+}
+
+/// Goes back to a node, with what the model is told of the branch that is left.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn go_back(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    to: NodeId,
+    lesson: Option<&str>,
+) -> Result<Plan, Pause> {
+    let tree = &view.state.tree;
+    let planned = revert::plan_by_person(tree, to, lesson)?.in_window(revert::window(view.setup));
+    let mut draft = tree.draft();
+    let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
+    let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;
+    let notes = leaving.records(view.at);
+    let moving = (leaving.head_move(), leaving.move_name());
+    Ok(Plan::of(move_head(view, asked, draft, notes, moving, (&results, None))?))
+}
+
+/// Takes the latest move of the head back.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn undo(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
+    let undo = view.state.tree.plan_undo(view.at);
+    let undo = undo.ok_or_else(|| refused("there is no move of the head to take back".to_owned()))?;
+    go_elsewhere(view, asked, undo, "an undo")
+}
+
+/// Makes a move again that was taken back.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn redo(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
+    let redo = view.state.tree.plan_redo(view.at);
+    let redo = redo.ok_or_else(|| refused("there is no move of the head to make again".to_owned()))?;
+    go_elsewhere(view, asked, redo, "a redo")
+}
+
+/// Brings here what came of branches.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Pause> {
+    let state = view.state;
+    let mut merge = trunkline_revert::merge(&state.tree, &state.revert.notes, tips)
+        .map_err(|refusal| refused(refusal.to_string()))?;
+    let mut draft = state.tree.draft();
+    // Nothing leaves the trunk here, so what waited for a decision is put aside call by call.
+    let calls = state
+        .open_turn()
+        .into_iter()
+        .flat_map(|turn| turn.calls().map(|(place, _)| place).collect::<Vec<_>>());
+    let open = calls.filter(|place| !state.is_finished(place));
+    let waited: Vec<Record> =
+        open.flat_map(|place| resolve::drop_gate(&state.resolve, &place, view.at)).collect();
+    view.close_turn(&mut draft, "not run: a person merged other branches here first")?;
+    merge.into = draft.head();
+    let outcome = merge.outcome(view.at);
+    draft.move_head(outcome.head_move)?;
+    let node = draft.merge(outcome.with, outcome.message, view.at)?;
+    let record = merge.record(node);
+    let mut records = entries(draft);
+    records.extend(waited);
+    records.push(journal::note(revert::LAYER, revert::MERGE, view.at, &record));
+    Ok(Plan::of(records).then(record))
+}
+
+/// Gives a node a name, or takes one away.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn name(view: &View<'_>, naming: &Naming) -> Result<Plan, Pause> {
+    let known = view.state.names.get(naming.name.as_str());
+    match naming.node {
+        Some(node) => {
+            let found = view.state.tree.node(node).map_err(|fault| refused(fault.to_string()))?;
+            if naming.kind == NameKind::Branch && found.is_filed() {
+                let reason =
+                    format!("no branch goes through {node}, which was only filed; a bookmark can name it");
+                return Err(refused(reason).into());
+            }
+        }
+        None if known.is_none() => {
+            return Err(refused(format!("nothing is called {:?}", naming.name.as_str())).into());
+        }
+        None => {}
+    }
+    let state = naming.node.map_or_else(|| GONE.to_owned(), |_| naming.kind.to_string());
+    let note = Note::new(TREE, NAME, view.at, journal::json(naming)).about(naming.name.as_str(), state);
+    Ok(Plan::of(vec![Record::Note(note)]))
+}
+
+fn go_elsewhere(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    head_move: HeadMove,
+    name: &str,
+) -> Result<Plan, Pause> {
+    let mut draft = view.state.tree.draft();
+    let results = view.close_turn(&mut draft, "not run: a person went to another branch first")?;
+    let notes = revert::undone(view, asked, &head_move, &draft)?.into_iter().collect();
+    let head_move = HeadMove { from: draft.head(), ..head_move };
+    let moving = (head_move, name.to_owned());
+    Ok(Plan::of(move_head(view, asked, draft, notes, moving, (&results, None))?))
+}
+
+/// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
+/// leave or come back, the end of a run whose prompt is left. `accepted` is the proposed step that it takes.
+pub(crate) fn move_head(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    mut draft: Draft<'_>,
+    notes: Vec<Record>,
+    (head_move, name): (HeadMove, String),
+    (results, accepted): (&[NodeId], Option<revert::StepId>),
+) -> Result<Vec<Record>, Pause> {
+    let (state, tree) = (view.state, &view.state.tree);
+    let (left, back) = exchanged(tree, head_move.to, results)?;
+    draft.move_head(head_move)?;
+    let abandoned = match &state.decision.run {
+        // Its files may be half put back, and somebody else may be at it.
+        Some(run) if run.restoring.is_some() && run.is_left(&left, &back) => {
+            let reason = "files are being put back here: resume the session so that it ends, or abandon the run, and then move";
+            return Err(refused(reason.to_owned()).into());
+        }
+        Some(run) if run.is_left(&left, &back) => leave(view, asked, Author::Person)?,
+        _ => Vec::new(),
+    };
+    if abandoned.is_empty() {
+        say_after_assistant(state, &mut draft, view.at)?;
+    }
+    let mut records = entries(draft);
+    records.extend(notes);
+    records.extend(revert::overtaken(&state.revert, &left, accepted, view.at));
+    records.extend(resolve::supersede_left(&state.resolve, &left, &name, view.at));
+    records.extend(resolve::restore_back(&state.resolve, &back, view.at));
+    records.extend(abandoned);
+    Ok(records)
+}
+
+/// Returns the nodes that leave the trunk when the head goes to a node, and those that come back.
+fn exchanged(
+    tree: &MessageTree,
+    to: NodeId,
+    results: &[NodeId],
+) -> Result<(Vec<NodeId>, Vec<NodeId>), RuntimeError> {
+    let shared = tree.node(tree.fork_of(to)?)?.depth();
+    let mut left: Vec<NodeId> = tree.trunk().ids()[shared + 1..].to_vec();
+    left.extend_from_slice(results);
+    let line = tree.ancestry(to)?.map(|(id, _)| id);
+    let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
+    back.reverse();
+    Ok((left, back))
+}
+
+fn refused(reason: String) -> RuntimeError {
+    RuntimeError::Refused { reason }
+}
+
+/// Returns where a head has to be put that is to stand on a node, or says why not and what is next to it.
+fn landing(tree: &MessageTree, to: NodeId) -> Result<NodeId, RuntimeError> {
+    let line = tree.ancestry(to).map_err(|fault| refused(fault.to_string()))?;
+    let mut reason = None;
+    for (id, node) in line {
+        match (end_at(tree, id, node), reason) {
+            (Ok(end), None) => return Ok(end),
+            (Ok(_), Some(why)) => return Err(refused(format!("{why}; go to {id}"))),
+            (Err(why), first) => reason = first.or(Some(why)),
+        }
+    }
+    Err(refused(reason.unwrap_or_else(|| format!("the head cannot stand on {to}"))))
+}
+
+/// Returns the end of the calls and results around a node, where a head can stand; otherwise says why it cannot.
+fn end_at(tree: &MessageTree, id: NodeId, node: &Node) -> Result<NodeId, String> {
+    let under = node.parent().unwrap_or(NodeId::ROOT);
+    match node.link() {
+        Link::Next | Link::Merge { .. } => {}
+        Link::Filed => return Err(format!("{id} was only filed under {under}, and nothing follows it")),
+        Link::Cover { from } => {
+            return Err(format!("{id} stands for {from} to {under}, and nothing follows it"));
+        }
+    }
+    let mut end = id;
+    if asks(node.message()) || answers(node.message()) {
+        // Children are younger, so one look at each finds the whole group. The trunk knows which of several goes on.
+        let on_trunk = tree.is_on_trunk(id);
+        for (younger, later) in tree.nodes_after(id) {
+            let follows = later.parent() == Some(end) && !later.is_filed() && answers(later.message());
+            if follows && (!on_trunk || tree.is_on_trunk(younger)) {
+                end = younger;
+            }
+        }
+    }
+    // A head on open calls would have them run: nobody asked for that.
+    if end != tree.head() && tree.node(end).is_ok_and(|node| asks(node.message())) {
+        return Err(format!("the calls of {end} never got their results"));
+    }
+    Ok(end)
+}
+
+fn asks(message: &Message) -> bool {
+    message.role == Role::Assistant && message.calls().next().is_some()
+}
+
+/// Returns whether the message brings results; imported histories have them in user messages.
+fn answers(message: &Message) -> bool {
+    message.role == Role::Tool || message.results().next().is_some()
+}

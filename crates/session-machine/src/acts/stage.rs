@@ -1,0 +1,163 @@
+//! How something gets into the queue: what a tool proposes, and a call that needs a decision before it may run.
+//!
+//! Rules are asked here first. What they decide is decided in the batch that stages it, so no crash leaves the one
+//! without the other.
+
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::{
+    ActorKind, Attempt, Judgement, Offer, Outcome, ProposalId, RuleVerdict, Step, Verdict,
+};
+use trunkline_session_store::Record;
+
+use super::apply::on_one_line;
+use super::expire::{limit_time, limit_time_of};
+use super::{Pause, Plan, View};
+use crate::acts::chain::{Chain, refused};
+use crate::layers::resolve::{self, Asked, note, prepared, rules};
+use crate::{CallPlace, Proposal, RuntimeError, choices};
+
+/// Stages what a call proposed. Returns the records, and what the model is told of each, also of what makes no sense
+/// and is not staged.
+///
+/// # Errors
+///
+/// [`RuntimeError`]: why it cannot be done.
+pub fn stage(
+    view: &View<'_>,
+    proposals: Vec<Proposal>,
+    place: &CallPlace,
+) -> Result<(Vec<Record>, impl Iterator<Item = String> + use<>), RuntimeError> {
+    let mut chain = Chain::of(view.state);
+    let mut told = Vec::new();
+    let staged_by = staging_tool(view, place);
+    for mut proposal in proposals {
+        proposal.staged_by = staged_by.clone().filter(|tool| *tool != proposal.source_tool);
+        let label = on_one_line(&proposal.label);
+        let before = chain.mark();
+        match stage_one(view, &mut chain, proposal, place) {
+            Ok(words) => told.push(words),
+            // One that makes no sense is no reason to lose the others, and the call has to have its result.
+            Err(RuntimeError::Proposal(fault)) => {
+                chain.back_to(before);
+                told.push(format!("Not staged: {label}: {}.", on_one_line(&fault.to_string())));
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok((chain.records, told.into_iter()))
+}
+
+/// Returns the tool whose call this is; `None` for the call that decides on others.
+fn staging_tool(view: &View<'_>, place: &CallPlace) -> Option<String> {
+    let node = view.state.tree.node(place.node).ok()?;
+    let name = &node.message().calls().nth(usize::try_from(place.index).ok()?)?.name;
+    (!choices::is_call(view.setup, name)).then(|| name.clone())
+}
+
+fn stage_one(
+    view: &View<'_>,
+    chain: &mut Chain,
+    proposal: Proposal,
+    place: &CallPlace,
+) -> Result<String, RuntimeError> {
+    let at = view.at;
+    let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
+    let mut proposal = prepared(&view.setup.resolve, proposal, &judgement, place);
+    limit_time(&mut proposal, at, view.setup.expire_after);
+    let label = proposal.label.clone();
+    if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
+        // What may not be done takes the place of nothing that waits.
+        let event = chain.queue.stage(proposal, at.0).map_err(refused)?;
+        let id = event.proposal;
+        chain.push(Ok(event))?;
+        let why = chain.rule_on(id, &judgement, at)?;
+        return Ok(format!("{id} ({label}) was discarded: {why}. Nothing is written."));
+    }
+    let (id, events) = match chain.queue.offer(proposal, at.0).map_err(refused)? {
+        Offer::Staged { id, events } => (id, events),
+        Offer::NothingToDo { label } => {
+            return Ok(format!("Nothing staged: {label} would change nothing."));
+        }
+    };
+    events.into_iter().try_for_each(|event| chain.push(Ok(event)))?;
+    let staged = chain.queue.get(id);
+    let replaced = staged.map(|entry| entry.proposal.supersedes.clone()).unwrap_or_default();
+    let instead: Vec<String> = replaced.iter().map(ToString::to_string).collect();
+    let instead =
+        if instead.is_empty() { String::new() } else { format!(", in place of {}", instead.join(", ")) };
+    let by_model = staged.is_some_and(|entry| entry.may_approve(ActorKind::Model));
+    if judgement.verdict == RuleVerdict::Allow {
+        let why = chain.rule_on(id, &judgement, at)?;
+        return Ok(format!(
+            "Staged as {id}{instead} and approved: {why}. Nothing more is needed; you will be told when it is written."
+        ));
+    }
+    Ok(match by_model {
+        true => format!(
+            "Staged as {id}{instead}. Nothing is written yet: call `resolve` with action apply or discard and id \"{id}\"."
+        ),
+        false => {
+            format!("Staged as {id}{instead}. Nothing is written before it is approved; you will be told.")
+        }
+    })
+}
+
+/// Stages a call that needs a decision, and decides on it if the rules do.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn stage_gate(view: &View<'_>, place: &CallPlace, asked: &Asked) -> Result<Plan, Pause> {
+    let at = view.at;
+    let (mut event, tie) = resolve::stage_gate(&view.state.resolve, asked, place, at)?;
+    limit_time_of(&mut event, view.setup.expire_after);
+    let mut chain = Chain::of(view.state);
+    let judgement = rules::judge_call(&chain.rules, asked, at);
+    let id = event.proposal;
+    chain.push(Ok(event))?;
+    chain.records.push(tie);
+    chain.rule_on(id, &judgement, at)?;
+    Ok(Plan::of(chain.records))
+}
+
+/// Begins a call that was approved. Its proposal has no fingerprints: what a command needs, nobody can list.
+///
+/// # Errors
+///
+/// [`RuntimeError`]: why it cannot be done.
+pub(crate) fn begin_gate(view: &View<'_>, id: ProposalId) -> Result<(Record, Attempt), RuntimeError> {
+    match view.state.resolve.queue.begin(id, &[], view.at.0).map_err(refused)? {
+        Step::Apply { attempt, event } => Ok((note(&event), attempt)),
+        Step::Stale { .. } => Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") }),
+    }
+}
+
+/// Ends the attempt of an approved call: it ran, whatever its exit code said, or nobody knows.
+pub(crate) fn finish_gate(view: &View<'_>, attempt: Attempt, ran: bool) -> Result<Record, RuntimeError> {
+    // Not a failure that could be tried again: its call is answered, and it is not known what it did.
+    let reason = "it was cancelled while it ran and did not stop by itself".to_owned();
+    let outcome = if ran { Outcome::Applied } else { Outcome::Unknown { reason } };
+    Ok(note(&view.state.resolve.queue.finish(attempt, outcome, view.at.0).map_err(refused)?))
+}
+
+impl Chain {
+    /// Records what the rules decide on something that was just staged, and that they were used. Returns the reason of
+    /// the decision; empty if they leave it to somebody.
+    pub(crate) fn rule_on(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<String, RuntimeError> {
+        let Some(mut ruling) = rules::ruling(&self.rules, judgement) else { return Ok(String::new()) };
+        let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
+        if ruling.verdict == Verdict::Discard && !policy {
+            // What was staged for persons alone is forbidden as well; the program cleans up.
+            ruling.by = resolve::harness();
+        }
+        let reason = ruling.reason.clone();
+        self.decide(id, ruling, at)?;
+        self.use_rules(id, judgement, at)?;
+        Ok(reason)
+    }
+}

@@ -1,0 +1,102 @@
+//! The tools of an agent by name, as values, and what is wrong with a call before it runs.
+//!
+//! Everything a model writes is hostile: a call runs only if its tool exists, its arguments are whole, and whoever holds the schema
+//! accepts them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
+
+use crate::Access;
+
+/// Deeper arguments are refused. They are wrapped into notes before they are stored, and what is stored must be readable
+/// within the 128 levels of the JSON parser.
+const DEPTH: usize = 64;
+
+/// What a model is told of a call that its reply did not bring to an end.
+pub(crate) const TRUNCATED: &str =
+    "not run: the reply ended in the middle of this call; write less at once and call again";
+
+/// The tools of an agent.
+#[derive(Default)]
+pub struct Catalogue {
+    // By name, so that the list that a model gets is the same on every start.
+    tools: BTreeMap<String, Entry>,
+}
+
+struct Entry {
+    spec: ToolSpec,
+    access: Access,
+}
+
+impl Catalogue {
+    /// Adds a tool, in the place of one that was called so.
+    pub fn add(&mut self, spec: ToolSpec, access: Access) {
+        self.tools.insert(spec.name.clone(), Entry { spec, access });
+    }
+
+    /// Returns whether there is a tool of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.tools.contains_key(name)
+    }
+
+    /// Returns what a tool does to the world; `None` if there is no such tool.
+    pub(crate) fn access(&self, name: &str) -> Option<Access> {
+        self.tools.get(name).map(|entry| entry.access)
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.values().map(|entry| &entry.spec)
+    }
+
+    /// Returns the arguments of a call whose tool is there and that is whole, or what the model is told instead.
+    pub(crate) fn arguments(
+        &self,
+        call: &ToolCall,
+        outcome: CallOutcome,
+    ) -> Result<Map<String, Value>, String> {
+        if !self.has(&call.name) {
+            let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+            return Err(format!(
+                "not run: there is no tool {:?}; there are: {}",
+                call.name,
+                known.join(", ")
+            ));
+        }
+        let received = || call.arguments.chars().take(500).collect::<String>();
+        let arguments = match outcome {
+            CallOutcome::Ready(arguments) => arguments,
+            CallOutcome::NotJson { reason } => {
+                return Err(format!(
+                    "not run: the arguments are not a JSON object ({reason}); received: {}",
+                    received()
+                ));
+            }
+            CallOutcome::Truncated => return Err(TRUNCATED.to_owned()),
+            _ => {
+                return Err(format!(
+                    "not run: the arguments are not a JSON object; received: {}",
+                    received()
+                ));
+            }
+        };
+        let value = Value::Object(arguments);
+        if !is_within(&value, DEPTH) {
+            return Err(format!("not run: the arguments are nested deeper than {DEPTH} levels"));
+        }
+        match value {
+            Value::Object(arguments) => Ok(arguments),
+            _ => Ok(Map::new()),
+        }
+    }
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    match (value, levels) {
+        (Value::Array(_) | Value::Object(_), 0) => false,
+        (Value::Array(items), _) => items.iter().all(|item| is_within(item, levels - 1)),
+        (Value::Object(fields), _) => fields.values().all(|field| is_within(field, levels - 1)),
+        _ => true,
+    }
+}

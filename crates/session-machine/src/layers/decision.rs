@@ -1,0 +1,462 @@
+//! The run around the turns: opened with a prompt, closed with one verdict.
+//!
+//! The order of writes at the end is what makes it safe: first a note of what is about to be committed, then the commit,
+//! then the decision that names it. A kill in between is mended by looking for what the note names.
+
+mod binding;
+mod closing;
+mod looks;
+mod opening;
+mod patch;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trunkline_decision_objects::{
+    Actor, ActorKind, Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
+};
+use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
+
+use self::binding::BINDING;
+pub(crate) use self::binding::{BOUND, BindingNote, Unbound, bound, bound_later};
+pub(crate) use self::closing::{Ending, How, Outcome, Stands, Unseen, close, digest, give_up};
+use self::looks::{LOOK, LookNote, Looks};
+pub use self::looks::{after as looked_after, before as looked_before, late as looked_late};
+pub use self::opening::{Start, open};
+pub(crate) use self::patch::{deciding, path as relative_path};
+use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
+
+/// The layer of the notes in this module.
+pub const LAYER: &str = "decision";
+const OPENED: &str = "opened";
+/// How the files were when a run that was brought here went on.
+const BASED: &str = "based";
+const FINDING: &str = "finding";
+const DECIDING: &str = "deciding";
+/// What is about to be taken back.
+const RESTORING: &str = "restoring";
+/// Who takes it back, and until when they may.
+const LEASED: &str = "leased";
+const PATCH_SET: &str = "patch_set";
+const EVIDENCE: &str = "evidence";
+/// How a run left the files: what is needed to take it back.
+const LEFT: &str = "left";
+/// The kind of a verdict, whose body is the decision in its canonical text.
+pub const DECIDED: &str = "decided";
+/// How a run stands: a mark beside `opened` and `decided`, each of which is written once and so cannot tell.
+pub(crate) const RUN: &str = "run";
+/// The state of a run without a verdict.
+pub(crate) const OPEN: &str = "open";
+
+/// A run that has no verdict yet.
+pub struct OpenRun {
+    /// The run.
+    pub record: RunRecord,
+    /// The message that it started from; what comes later belongs to it.
+    pub(crate) prompt: NodeId,
+    /// The copies of that message that reverts have made.
+    copies: Vec<NodeId>,
+    /// Where in the log it was opened.
+    pub(crate) opened: u64,
+    /// The newest message then, on whatever branch; replies that came later are its own.
+    pub(crate) newest: NodeId,
+    pub(crate) base: Base,
+    /// When calls of it could change files.
+    pub looks: Looks,
+    /// The tools of which calls have begun in it.
+    pub(crate) started: BTreeSet<String>,
+    /// The decision that it takes back, if that is what it is for.
+    pub restoring: Option<Restoring>,
+    /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
+    deciding: Option<DecidingNote>,
+    patch_sets: Vec<PatchSet>,
+    findings: Vec<FindingNote>,
+    /// Canonical texts.
+    evidence: Vec<String>,
+    /// What was about to be bound, oldest first; each may be done already.
+    pub bindings: Vec<BindingNote>,
+    /// Whether it was begun by somebody who wants its decision bound.
+    binds: bool,
+}
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub struct Part {
+    /// The run that has no verdict yet, if there is one.
+    pub run: Option<Box<OpenRun>>,
+    /// All decisions.
+    pub decisions: Decisions,
+    /// The verdicts in the order of the log, each with the node that was the newest when it came.
+    pub(crate) verdicts: Vec<(NodeId, Arc<Decision>)>,
+    /// The runs that took something back, or were to.
+    rollbacks: HashSet<RunId>,
+    /// How each run left the files, by the run.
+    pub(crate) left: HashMap<String, Left>,
+    /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
+    rests: Option<NodeId>,
+    /// The run that has just got its decision.
+    closed: Option<Box<Unbound>>,
+    /// What is recorded and not bound yet, oldest first.
+    pub to_bind: Vec<Unbound>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OpenedNote {
+    /// The run's own canonical text.
+    run: String,
+    prompt: NodeId,
+    base: Base,
+    /// Whether the files are looked at around calls that may change some. Older runs were not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    looks: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Mark {
+    Open {
+        prompt: NodeId,
+    },
+    Decided {
+        decision: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rests: Option<NodeId>,
+    },
+}
+
+/// What is read back of a mark.
+#[derive(Deserialize)]
+struct Rest {
+    #[serde(default)]
+    rests: Option<NodeId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RestoringNote {
+    of: String,
+    /// Older ones don't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commits: Option<bool>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+}
+
+/// Who may write the files of a rollback, and until when.
+#[derive(Copy, Clone, Serialize, Deserialize)]
+pub struct RestoringLease {
+    /// The token with which they write the session.
+    pub writer: u64,
+    /// In milliseconds, as [`Timestamp`] has them.
+    pub until: u64,
+}
+
+/// What a run takes back.
+pub struct Restoring {
+    /// The decision.
+    pub of: DecisionId,
+    /// Whether whoever asked for it wanted it committed; `None` where that is not recorded.
+    pub commits: Option<bool>,
+    /// The files that were to be written; the others were as before already.
+    pub(crate) files: Vec<String>,
+    /// Under which lease files were put back last; `None` where none were, or by an earlier version.
+    pub lease: Option<RestoringLease>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct DecidingNote {
+    head: NodeId,
+    deciding: Deciding,
+    /// The files as they are called in the folder, if the patch set has to write some of the names otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct FindingNote {
+    call: CallPlace,
+    tool: String,
+    at: Timestamp,
+    finding: Finding,
+}
+
+/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
+pub fn is_told(kind: &str) -> bool {
+    [OPENED, RESTORING, DECIDED].contains(&kind)
+}
+
+fn bad(note: &Note, fault: impl ToString) -> RuntimeError {
+    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: note.kind.clone(), fault: fault.to_string() }
+}
+
+fn unfit(fault: impl ToString) -> RuntimeError {
+    RuntimeError::Verdict { fault: fault.to_string() }
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            OPENED => {
+                let opened: OpenedNote = journal::read(note)?;
+                let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
+                let OpenedNote { prompt, base, looks, .. } = opened;
+                self.run = Some(Box::new(OpenRun {
+                    record,
+                    prompt,
+                    copies: Vec::new(),
+                    opened: seq,
+                    newest,
+                    looks: Looks::new(looks, base.clone()),
+                    started: BTreeSet::new(),
+                    base,
+                    restoring: None,
+                    deciding: None,
+                    patch_sets: Vec::new(),
+                    findings: Vec::new(),
+                    evidence: Vec::new(),
+                    bindings: Vec::new(),
+                    binds: false,
+                }));
+            }
+            BASED => {
+                let Start { base, looks } = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.looks = Looks::new(looks, base.clone());
+                    run.base = base;
+                }
+            }
+            LOOK => {
+                let look: LookNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.looks.record(look);
+                }
+            }
+            FINDING => {
+                let finding: FindingNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.findings.push(finding);
+                }
+            }
+            DECIDING => {
+                let deciding: DecidingNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.deciding = Some(deciding);
+                }
+            }
+            RESTORING => {
+                let RestoringNote { of, commits, files } = journal::read(note)?;
+                let of = of.parse().map_err(|fault| bad(note, fault))?;
+                if let Some(run) = &mut self.run {
+                    run.restoring = Some(Restoring { of, commits, files, lease: None });
+                    self.rollbacks.insert(run.record.id());
+                }
+            }
+            LEASED => {
+                let lease = journal::read(note)?;
+                if let Some(restoring) = self.run.as_mut().and_then(|run| run.restoring.as_mut()) {
+                    restoring.lease = Some(lease);
+                }
+            }
+            PATCH_SET => {
+                let patch_set = PatchSet::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
+                if let Some(run) = &mut self.run {
+                    run.patch_sets.push(patch_set);
+                }
+            }
+            EVIDENCE => {
+                if let Some(run) = &mut self.run {
+                    run.evidence.push(note.body.clone());
+                }
+            }
+            BINDING => {
+                let binding: BindingNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.bindings.push(binding);
+                }
+            }
+            BOUND => self.bound(note),
+            DECIDED => {
+                let decision = Decision::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
+                let decision = Arc::new(decision);
+                self.decisions.admit(Arc::clone(&decision)).map_err(|fault| bad(note, fault))?;
+                if let Some(run) = self.run.take_if(|run| run.record.id() == decision.run()) {
+                    self.closed = Some(Box::new(Unbound::of(&run, &decision)));
+                }
+                self.verdicts.push((newest, decision));
+            }
+            // Where it cannot be read the run cannot be rolled back, and that is all.
+            LEFT => {
+                if let Ok(left) = journal::read::<Left>(note) {
+                    self.left.insert(left.run.clone(), left);
+                }
+            }
+            // Advice: where it cannot be read, a resume goes on.
+            RUN => self.rests = journal::read::<Rest>(note).ok().and_then(|mark| mark.rests),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in that a call of a tool has begun.
+    pub(crate) fn started(&mut self, tool: &str) {
+        if let Some(run) = self.run.as_mut().filter(|run| !run.started.contains(tool)) {
+            run.started.insert(tool.to_owned());
+        }
+    }
+
+    /// Takes in that words of a person were copied: a run goes on from the copy of its prompt.
+    pub(crate) fn follow(&mut self, copies: &[(NodeId, NodeId)]) {
+        let Some(run) = &mut self.run else { return };
+        for (original, copy) in copies {
+            if run.prompts().any(|prompt| prompt == *original) {
+                run.copies.push(*copy);
+            }
+        }
+    }
+
+    /// Returns the lines in which the tests that ran in a turn are summed up.
+    pub(crate) fn tests(&self, turn: NodeId) -> impl Iterator<Item = &str> {
+        let findings = self.run.iter().flat_map(|run| &run.findings);
+        let tests = findings.filter(move |note| note.call.node == turn && note.finding.kind == "test");
+        tests.map(|note| note.finding.summary.as_str())
+    }
+
+    /// Takes in that nothing more comes of the log: a binding is asked for in the batch of its decision.
+    pub fn log_ends(&mut self) {
+        self.closed = None;
+        self.verdicts.shrink_to_fit();
+    }
+
+    /// Takes out the verdicts in the order of the log, each with the node that was the newest when it came.
+    pub fn take_verdicts(&mut self) -> Vec<(NodeId, Decision)> {
+        // What is shared with them would have to be copied.
+        self.decisions = Decisions::new();
+        let verdicts = std::mem::take(&mut self.verdicts).into_iter();
+        verdicts.map(|(newest, decision)| (newest, Arc::unwrap_or_clone(decision))).collect()
+    }
+
+    /// Returns whether a run is open.
+    pub fn is_open(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Returns the number of the record that opened the run without a verdict, and the newest message then.
+    pub(crate) fn open_since(&self) -> Option<(u64, NodeId)> {
+        self.run.as_ref().map(|run| (run.opened, run.newest))
+    }
+
+    /// Returns whether a decision is being bound or taken back.
+    pub fn is_being_settled(&self) -> bool {
+        !self.to_bind.is_empty() || self.run.as_ref().is_some_and(|run| run.restoring.is_some())
+    }
+
+    /// Returns whether nothing goes on at this head before somebody says more.
+    pub(crate) fn rests(&self, head: NodeId) -> bool {
+        self.run.is_none() && self.rests == Some(head)
+    }
+
+    /// Returns the verdict of the latest run; a rollback takes nothing up and is no run to go on from.
+    pub(crate) fn last(&self) -> Option<&Decision> {
+        let mut verdicts = self.verdicts.iter().rev().map(|(_, decision)| &**decision);
+        verdicts.find(|decision| !self.rollbacks.contains(&decision.run()))
+    }
+}
+
+fn time(at: Timestamp) -> Result<RunTime, RuntimeError> {
+    i64::try_from(at.0)
+        .ok()
+        .and_then(|at| RunTime::from_milliseconds(at).ok())
+        .ok_or_else(|| unfit("the clock is off"))
+}
+
+fn harness() -> Result<Actor, RuntimeError> {
+    Actor::new(ActorKind::System, "trunkline").map_err(unfit)
+}
+
+fn mark(run: RunId, state: &str, mark: &Mark, at: Timestamp) -> Record {
+    Record::Note(Note::new(LAYER, RUN, at, journal::json(mark)).about(run.to_string(), state))
+}
+
+/// Returns the record of what a call proved.
+pub(crate) fn finding(
+    place: &CallPlace,
+    tool: &str,
+    finding: Option<Finding>,
+    at: Timestamp,
+) -> Option<Record> {
+    let note = FindingNote { call: place.clone(), tool: tool.to_owned(), at, finding: finding? };
+    Some(journal::note(LAYER, FINDING, at, &note))
+}
+
+impl OpenRun {
+    /// Returns the message that it started from, and its copies.
+    pub(crate) fn prompts(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::once(self.prompt).chain(self.copies.iter().copied())
+    }
+
+    /// Returns the files that were about to be committed, as they are called in the folder.
+    pub(crate) fn announced_paths(&self, deciding: &Deciding) -> Vec<String> {
+        let note = self.deciding.iter().find(|note| note.deciding.patch_set == deciding.patch_set);
+        if let Some(note) = note.filter(|note| !note.paths.is_empty()) {
+            return note.paths.clone();
+        }
+        let named = self.patch_sets.iter().filter(|set| set.id().to_string() == deciding.patch_set);
+        named.flat_map(PatchSet::files).map(|file| file.path.as_str().to_owned()).collect()
+    }
+
+    /// Returns the messages whose calls have proved something, in order.
+    pub(crate) fn proofs(&self) -> impl Iterator<Item = NodeId> {
+        self.findings.iter().map(|note| note.call.node)
+    }
+
+    /// Returns whether it loses its prompt when these nodes leave the trunk and those come back.
+    pub(crate) fn is_left(&self, left: &[NodeId], back: &[NodeId]) -> bool {
+        let mut prompts = self.prompts();
+        let stands = |prompt: NodeId| back.contains(&prompt);
+        // Where one of them stands, no other does: a copy is made when its original leaves.
+        self.prompts().any(|prompt| left.contains(&prompt)) && !prompts.any(stands)
+    }
+
+    /// Returns what was about to be committed, if nothing was said since.
+    pub(crate) fn deciding(&self, head: NodeId) -> Option<&Deciding> {
+        self.deciding.as_ref().filter(|note| note.head == head).map(|note| &note.deciding)
+    }
+}
+
+/// Returns the record of how the files are where a run that was brought here goes on.
+pub(crate) fn based(start: &Start, at: Timestamp) -> Record {
+    journal::note(LAYER, BASED, at, start)
+}
+
+/// Returns the record of what the run that was opened before it is about to take back.
+pub(crate) fn restoring(restoring: Restoring, at: Timestamp) -> Record {
+    let Restoring { of, commits, files, lease: _ } = restoring;
+    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files })
+}
+
+/// Returns the record of who puts files back for the open run, from now on.
+pub fn leased(lease: RestoringLease, at: Timestamp) -> Record {
+    journal::note(LAYER, LEASED, at, &lease)
+}
+
+/// Returns the query for the verdict that a run has.
+pub fn verdict_of(session: &SessionId, run: &str) -> NoteQuery {
+    NoteQuery::of(LAYER, DECIDED).in_session(session.clone()).about(run)
+}
+
+/// Makes a record whose body is the object's canonical text, byte for byte.
+fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
+    Record::Note(Note::new(LAYER, kind, at, body))
+}
+
+/// Returns what observers are told of a recorded note.
+pub fn event(note: &Note) -> Option<Event> {
+    let body = note.body.as_bytes();
+    match (note.layer.as_str(), note.kind.as_str()) {
+        (LAYER, OPENED) => Some(Event::RunOpened),
+        (LAYER, DECIDED) => Decision::parse(body).ok().map(|decision| Event::Decided(Box::new(decision))),
+        (LAYER, BOUND) => binding::event(note),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! When calls of a run could change files, as it is recorded: a look before them, and one after.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::Timestamp;
+use trunkline_session_store::Record;
+
+use super::LAYER;
+use crate::{Base, Span, journal};
+
+pub(super) const LOOK: &str = "look";
+
+/// How the files were next to calls that may change some.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LookNote {
+    when: When,
+    /// `None` if it could not be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<Base>,
+}
+
+#[derive(Copy, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    Before,
+    After,
+    /// After calls whose process died, or that did not stop: when the session goes on.
+    Late,
+}
+
+/// The spans in which calls of a run could change files.
+pub struct Looks {
+    /// `None` if they are not known: everything that is different counts then.
+    spans: Option<Vec<Span>>,
+    /// How the files were when the run began.
+    base: Base,
+    /// Whether the open span is longer than its calls: a commit that came in it may be anybody's.
+    vague: bool,
+    /// Whether it was told in this process that a look failed, and none has worked since.
+    told: bool,
+}
+
+impl Looks {
+    /// Nothing ran yet, or nobody looks.
+    pub(crate) fn new(taken: bool, base: Base) -> Self {
+        Looks { spans: taken.then(Vec::new), base, vague: false, told: false }
+    }
+
+    pub(crate) fn record(&mut self, note: LookNote) {
+        let Some(spans) = &mut self.spans else { return };
+        let Some(files) = note.files else {
+            // Nobody could look: from the look before it on, everything may be the run's.
+            if spans.last().is_none_or(|span| span.to.is_some()) {
+                let known = spans.last().and_then(|span| span.to.clone());
+                spans.push(Span { from: known.unwrap_or_else(|| self.base.clone()), to: None });
+            }
+            self.vague = true;
+            return;
+        };
+        self.told = false;
+        // Without the look after them, calls lasted until now for all that is known.
+        let vague = std::mem::take(&mut self.vague) || !matches!(note.when, When::After);
+        if let Some(span) = spans.last_mut().filter(|span| span.to.is_none()) {
+            let commit = if vague { span.from.commit.clone() } else { files.commit.clone() };
+            span.to = Some(Base { commit, tree: files.tree.clone() });
+        }
+        if let When::Before = note.when {
+            spans.push(Span { from: files, to: None });
+        }
+    }
+
+    /// Returns whether it was told in this process that a look failed, and none has worked since.
+    pub(crate) fn is_fault_told(&self) -> bool {
+        self.told
+    }
+
+    /// Takes in that it was told that a look failed.
+    pub fn tell_fault(&mut self) {
+        self.told = true;
+    }
+
+    /// Returns them, oldest first; the last may have no end. `None` if they are not known.
+    pub fn spans(&self) -> Option<&[Span]> {
+        self.spans.as_deref()
+    }
+}
+
+/// Returns the record of a look right before calls; `None` if there is none, although there should be.
+pub fn before(files: Option<Base>, at: Timestamp) -> Record {
+    journal::note(LAYER, LOOK, at, &LookNote { when: When::Before, files })
+}
+
+/// Returns the record of a look that comes in the place of the one after calls, when the session goes on.
+pub fn late(files: Base, at: Timestamp) -> Record {
+    journal::note(LAYER, LOOK, at, &LookNote { when: When::Late, files: Some(files) })
+}
+
+/// Returns the record of a look when the last of them had ended.
+pub fn after(files: Base, at: Timestamp) -> Record {
+    journal::note(LAYER, LOOK, at, &LookNote { when: When::After, files: Some(files) })
+}

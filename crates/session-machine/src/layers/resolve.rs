@@ -1,0 +1,577 @@
+//! Staged actions: who decides on them, and what has to happen to each.
+//!
+//! A command that needs approval is a proposal like an edit is; its call stays open until somebody has decided.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Attempt, CallRef, Change, Entry, Event as QueueEvent, Judgement, ProposalId, Queue,
+    QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
+};
+use trunkline_session_store::{InboxId, Note, NoteKey, Record};
+
+use crate::turn::Step;
+use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
+
+mod gates;
+pub mod held;
+mod rejected;
+pub(crate) use held::{ahead, work_ahead};
+pub mod kept;
+pub mod rules;
+
+pub(crate) use gates::{Asked, Gated, asks_the_tool, drop_gate, gate, stage_gate};
+pub(crate) use rejected::rejected;
+use rules::Turn;
+
+/// The layer of the notes in this module.
+pub const LAYER: &str = "resolve";
+pub(crate) const EVENT: &str = "event";
+/// The state of proposals that wait for a decision.
+pub(crate) const PENDING: &str = "pending";
+pub(crate) const GATED: &str = "gated";
+pub(crate) const DISTRUSTED: &str = "distrusted";
+pub(crate) const STANDING: &str = "standing";
+
+/// What put aside what an import brought along.
+pub(crate) const IMPORT: &str = "an import";
+
+/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
+pub fn is_told(kind: &str) -> bool {
+    [EVENT, GATED, rules::RULE, DISTRUSTED].contains(&kind)
+}
+
+/// Who decides on what tools want done.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Approval {
+    /// A person decides, on edits and on commands.
+    #[default]
+    Person,
+    /// The model decides on its own edits, with the tool `resolve`; commands run without asking.
+    Model,
+    /// Everything is approved at once.
+    Always,
+}
+
+/// Who decides in an agent.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Setting {
+    /// Who decides where no rule says otherwise.
+    pub approval: Approval,
+    /// Whether the agent was given a rule that lets the model decide.
+    pub model_by_rule: bool,
+}
+
+impl Setting {
+    /// Returns whether the model has the tool to decide with. The same as long as the agent lives: tools are part of
+    /// the cached prompt.
+    pub(crate) fn model_decides(self) -> bool {
+        self.approval == Approval::Model || self.model_by_rule
+    }
+}
+
+pub(crate) type Id = ProposalId;
+
+/// What has to happen to a proposal when no turn is open.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Do what was approved.
+    Apply(Id),
+    /// Look whether the files are again as it needs them.
+    Check(Id),
+    /// Find out from the files what became of it.
+    LookUp(Id),
+    /// Approve it, because the rules or the policy say so.
+    Approve(Id),
+    /// Discard it, because the rules say so.
+    Forbid(Id),
+    /// Drop it and tell the model why.
+    Drop(Id, String),
+    /// A person has to decide.
+    Ask(Vec<Id>),
+}
+
+impl Work {
+    /// Returns the step, given whether a run is open: what is written to files belongs to one.
+    pub(crate) fn into_step(self, run_is_open: bool) -> Step {
+        match self {
+            Work::Apply(_) | Work::Approve(_) if !run_is_open => Step::OpenRun,
+            Work::Ask(waiting) => Step::Ask(waiting),
+            work => Step::Work(work),
+        }
+    }
+}
+
+/// Returns the step that decides on a call as the rules or the policy say.
+pub(crate) fn approve(id: Id) -> Step {
+    Step::Work(Work::Approve(id))
+}
+
+/// An attempt was under way when its session was taken over from somebody who may be alive.
+#[derive(Serialize, Deserialize)]
+struct StandingNote {
+    proposal: ProposalId,
+    attempt: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GatedNote {
+    call: CallPlace,
+    proposal: ProposalId,
+}
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub struct Part {
+    /// What is staged, and what became of it.
+    pub queue: Queue<Value>,
+    /// Decisions that were made ahead.
+    pub rules: Rules,
+    gates: HashMap<(NodeId, u32), Id>,
+    gated_calls: HashMap<Id, CallPlace>,
+    /// Where in the log each applied proposal was.
+    applied: HashMap<Id, u64>,
+    /// Likewise, each that was discarded.
+    discarded: HashMap<Id, u64>,
+    /// Likewise, each that was applied or perhaps was, in part or whole.
+    attempted: HashMap<Id, u64>,
+    /// The newest message when each proposal came into its state. Clocks may stand still or go back, the log does neither.
+    came: HashMap<Id, NodeId>,
+    /// The newest proposal that was not made here. Neither it nor any before it comes back.
+    pub(crate) foreign: Option<Id>,
+    /// The newest rule that was not given here.
+    foreign_rule: Option<RuleId>,
+    /// Where the bytes are that applies have written over.
+    pub(crate) preimages: kept::Preimages,
+    /// The attempts whose holder may be alive although somebody else writes the session now.
+    standing: HashMap<Id, u32>,
+    /// What the model is held to.
+    pub choices: choices::Part,
+    /// What the model is told when its turn is over.
+    pub untold: Vec<String>,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            EVENT => {
+                let event: QueueEvent<Value> = journal::read(note)?;
+                let id = event.proposal;
+                let before = self.queue.get(id).map(|entry| entry.state);
+                let state = self.queue.record(event).map_err(|source| unfit(&source))?;
+                match state {
+                    At::Applied => drop(self.applied.insert(id, seq)),
+                    At::Discarded => drop(self.discarded.insert(id, seq)),
+                    _ => {}
+                }
+                match state {
+                    At::Applying | At::Applied | At::Unknown => drop(self.attempted.insert(id, seq)),
+                    // Nothing of it is there: the tool has said so, or files that would show it.
+                    At::Failed | At::Approved | At::Proposed
+                        if before == Some(At::Applying) || self.shows_in_fingerprints(id) =>
+                    {
+                        self.attempted.remove(&id);
+                    }
+                    // What becomes of a proposal afterwards takes back nothing that was written.
+                    _ => {}
+                }
+                self.came.insert(id, newest);
+            }
+            GATED => {
+                let gated: GatedNote = journal::read(note)?;
+                self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
+                self.gated_calls.insert(gated.proposal, gated.call);
+            }
+            kept::KEPT => self.preimages.record(note)?,
+            STANDING => {
+                let StandingNote { proposal, attempt } = journal::read(note)?;
+                self.standing.insert(proposal, attempt);
+            }
+            held::UNTOLD => {
+                let held::UntoldNote { text } = journal::read(note)?;
+                self.untold.push(text);
+            }
+            held::TOLD => self.untold.clear(),
+            rules::RULE => {
+                let event: RuleEvent = journal::read(note)?;
+                self.rules.record(event).map_err(|source| rules::unfit(&source))?;
+            }
+            // Not what the note says but where it stands tells how far this goes: it may have come along as well.
+            DISTRUSTED => {
+                self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.foreign_rule = self.rules.iter().next_back().map(|rule| rule.id);
+                // The files of another machine: what it wrote there is written nowhere here.
+                self.applied.clear();
+                self.discarded.clear();
+                self.attempted.clear();
+                self.choices.distrust();
+            }
+            _ => self.choices.record(note)?,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finished(&mut self, finished: &journal::CallFinished) {
+        self.choices.finished(finished);
+    }
+
+    /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
+    /// key: so what is pending can be found without reading the session.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] if that does not fit.
+    pub fn complete(&self, records: &mut [Record]) -> Result<(), RuntimeError> {
+        let mut scratch: Option<Queue<Value>> = None;
+        let mut rules: Option<Rules> = None;
+        for record in records {
+            let Record::Note(note) = record else { continue };
+            if note.layer == LAYER && note.kind == rules::RULE {
+                let event: RuleEvent = journal::read(note)?;
+                let rules = rules.get_or_insert_with(|| self.rules.clone());
+                rules.record(event).map_err(|source| rules::unfit(&source))?;
+            }
+            if note.layer != LAYER || note.kind != EVENT {
+                continue;
+            }
+            let queue = scratch.get_or_insert_with(|| self.queue.clone());
+            let event: QueueEvent<Value> = journal::read(note)?;
+            let (key, once) = (event.proposal.to_string(), matches!(event.change, Change::Staged(_)));
+            let state = queue.record(event).map_err(|source| unfit(&source))?;
+            note.key = Some(NoteKey { key, state: word(state), once });
+        }
+        Ok(())
+    }
+
+    /// Returns the proposals that a session goes on with: those that are not settled, that stand on the trunk, or of which
+    /// something was written since that record.
+    pub(crate) fn needed(&self, tree: &MessageTree, since: u64) -> BTreeSet<Id> {
+        let last = self.queue.iter().next_back().map(|entry| entry.id);
+        let lately = |id: &Id| {
+            let written = [&self.applied, &self.discarded, &self.attempted].map(|at| at.get(id));
+            written.into_iter().flatten().any(|at| *at > since)
+        };
+        let on_trunk = |entry: &Entry<Value>| {
+            let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+            node.is_some_and(|node| tree.is_on_trunk(node))
+        };
+        let named = [last, self.foreign];
+        let needed = self.queue.iter().filter(|entry| {
+            let settled = entry.state.is_settled();
+            !settled || named.contains(&Some(entry.id)) || lately(&entry.id) || on_trunk(entry)
+        });
+        let mut ids: BTreeSet<Id> = needed.map(|entry| entry.id).collect();
+        // What is taken back is older, and may have taken something back itself.
+        for entry in self.queue.iter().rev() {
+            if let Some(undone) = entry.proposal.undo_of.filter(|_| ids.contains(&entry.id)) {
+                ids.insert(undone);
+            }
+        }
+        ids
+    }
+
+    /// Returns whether each proposal that takes another one back has that beside it.
+    pub fn knows_what_it_undoes(&self) -> bool {
+        let mut undone = self.queue.iter().filter_map(|entry| entry.proposal.undo_of);
+        undone.all(|id| self.queue.get(id).is_some())
+    }
+
+    fn shows_in_fingerprints(&self, id: Id) -> bool {
+        self.queue.get(id).is_some_and(|entry| entry.proposal.effect.shows_in_fingerprints())
+    }
+
+    /// Returns whether the holder of an attempt may be alive although nobody else writes the session.
+    pub fn is_standing(&self, attempt: Attempt) -> bool {
+        self.standing.get(&attempt.proposal) == Some(&attempt.number)
+    }
+
+    /// Returns whether a proposal, by its name, is none of a command that waits.
+    pub(crate) fn is_edit(&self, name: &str) -> bool {
+        name.parse().is_ok_and(|id| self.gated_call(id).is_none())
+    }
+
+    /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
+    pub fn gated_call(&self, id: Id) -> Option<&CallPlace> {
+        self.gated_calls.get(&id)
+    }
+}
+
+/// Returns how a state is called in the key of a note.
+fn word(state: At) -> String {
+    match state {
+        At::Proposed => PENDING.to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn unfit(source: &QueueError) -> RuntimeError {
+    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: EVENT.to_owned(), fault: source.to_string() }
+}
+
+/// Who the program is when it decides something itself.
+pub(crate) fn harness() -> Actor {
+    Actor::new(ActorKind::Harness, "")
+}
+
+/// Returns the record that an attempt was under way when the session was taken over from its holder.
+pub fn standing(attempt: Attempt, at: Timestamp) -> Record {
+    let note = StandingNote { proposal: attempt.proposal, attempt: attempt.number };
+    journal::note(LAYER, STANDING, at, &note)
+}
+
+pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
+    journal::note(LAYER, EVENT, Timestamp(event.at), event)
+}
+
+/// Returns everything that still waits for a decision.
+pub(crate) fn undecided(part: &Part) -> Vec<Id> {
+    part.queue.pending().map(|entry| entry.id).collect()
+}
+
+/// Returns what a verdict on the run has to wait for, as it is shown.
+pub(crate) fn unsettled(part: &Part) -> Vec<String> {
+    part.queue.unsettled().map(|entry| entry.id.to_string()).collect()
+}
+
+/// Returns whether the model may be asked to decide on anything, whether something waits or not.
+pub(crate) fn offers(setting: &Setting) -> bool {
+    setting.model_decides()
+}
+
+pub(crate) fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+/// Completes what a tool proposed: where it comes from, and who may decide. What the tool says of that does not count.
+pub(crate) fn prepared(
+    setting: &Setting,
+    mut proposal: Proposal,
+    judgement: &Judgement,
+    place: &CallPlace,
+) -> Proposal {
+    proposal.call = Some(call_ref(place));
+    proposal.proposed_by = Actor::new(ActorKind::Model, "");
+    // What it takes the place of shows in what it writes, and a person alone takes anything back.
+    (proposal.supersedes, proposal.undo_of) = (Vec::new(), None);
+    // A person may hand the decision to a rule or a policy later, never to the model that proposed it under another one.
+    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
+    let asked = judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty();
+    let model = match asked {
+        true => judgement.deciders.contains(&ActorKind::Model) && setting.model_decides(),
+        false => setting.approval == Approval::Model,
+    };
+    if model {
+        proposal.deciders.insert(ActorKind::Model);
+    }
+    proposal
+}
+
+fn call_ref(place: &CallPlace) -> CallRef {
+    CallRef { node: place.node.to_string(), call_id: place.id.clone() }
+}
+
+/// Returns the place of the call that staged a proposal, as well as it is known.
+pub fn place_of(proposal: &Proposal) -> CallPlace {
+    let call = proposal.call.as_ref();
+    CallPlace {
+        node: call.and_then(|call| call.node.parse().ok()).unwrap_or(NodeId::ROOT),
+        index: 0,
+        id: call.map(|call| call.call_id.clone()).unwrap_or_default(),
+    }
+}
+
+/// Returns what has to happen to the oldest proposal that is not settled, if anything.
+pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work> {
+    work_on(setting, part, part.queue.unsettled(), at)
+}
+
+fn work_on<'a>(
+    setting: &Setting,
+    part: &Part,
+    entries: impl Iterator<Item = &'a Entry<Value>>,
+    at: Timestamp,
+) -> Option<Work> {
+    let mut asked = Vec::new();
+    for entry in entries {
+        let id = entry.id;
+        match entry.state {
+            At::Approved => return Some(Work::Apply(id)),
+            At::Stale => return Some(Work::Check(id)),
+            At::Unknown | At::Applying => return Some(Work::LookUp(id)),
+            _ => match rules::turn_of(setting, part, entry, at) {
+                Turn::Approve => return Some(Work::Approve(id)),
+                Turn::Forbid => return Some(Work::Forbid(id)),
+                Turn::GiveUp => return Some(Work::Drop(id, "it could not be applied".to_owned())),
+                Turn::Model => {}
+                Turn::Person => asked.push(id),
+            },
+        }
+    }
+    (!asked.is_empty()).then_some(Work::Ask(asked))
+}
+
+/// Returns whether the conversation has left what a proposal belongs to.
+pub(crate) fn is_left(tree: &MessageTree, proposal: &Proposal) -> bool {
+    let node = proposal.call.as_ref().and_then(|call| call.node.parse().ok());
+    node.is_some_and(|node| !tree.is_on_trunk(node))
+}
+
+/// Puts aside everything that was staged by calls in these nodes and is not done.
+pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    for entry in part.queue.unsettled() {
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+        if !node.is_some_and(|node| left.contains(&node)) {
+            continue;
+        }
+        let cause = Supersession::BranchLeft { by: by.to_owned() };
+        // An attempt in flight cannot be put aside; it is once it is settled, unless it was applied.
+        if let Ok(event) = part.queue.supersede(entry.id, cause, at.0) {
+            records.push(note(&event));
+        }
+    }
+    records
+}
+
+/// Returns the record after which nothing that was staged before it comes back.
+pub(crate) fn distrusted(letter: InboxId, at: Timestamp) -> Record {
+    journal::note(LAYER, DISTRUSTED, at, &json!({ "letter": letter.0 }))
+}
+
+/// Brings back, as stale, what was put aside only because its branch was left, now that the branch is back.
+pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    let made_here = part.queue.iter().filter(|entry| part.foreign.is_none_or(|foreign| entry.id > foreign));
+    for entry in made_here.filter(|entry| entry.state == At::Superseded) {
+        // The cause is what logs of earlier versions have.
+        let left = matches!(&entry.superseded, Some(Supersession::BranchLeft { by }) if by != IMPORT);
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+        // The call of a gate has its result by now, so there is nothing left to decide.
+        let edit = part.gated_call(entry.id).is_none();
+        let comes_back = left && edit && node.is_some_and(|node| back.contains(&node));
+        if comes_back && let Ok(event) = part.queue.restore(entry.id, at.0) {
+            records.push(note(&event));
+        }
+    }
+    records
+}
+
+/// A file that was written, or perhaps was, because somebody approved it.
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    /// The message whose call proposed it.
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    /// Whether it was written for certain.
+    pub(crate) known: bool,
+}
+
+/// Returns the files that were written once a message stood in the log.
+pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
+    use trunkline_resolve_queue::Effect;
+    let mut written = Vec::new();
+    let after = |id: &Id| part.came.get(id).is_some_and(|newest| *newest >= since);
+    for entry in part.queue.iter().filter(|entry| after(&entry.id)) {
+        let known = match entry.state {
+            At::Applied => true,
+            At::Applying | At::Unknown => false,
+            _ => continue,
+        };
+        let proposal = &entry.proposal;
+        let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
+            continue;
+        };
+        written.extend(entry.part().map(|subject| Written {
+            subject: subject.to_owned(),
+            staged_by,
+            reversible: proposal.effect == Effect::Reversible,
+            known,
+        }));
+    }
+    written
+}
+
+/// Returns what observers are told of a recorded note.
+pub fn event(recorded: &Note) -> Option<Event> {
+    match (recorded.layer.as_str(), recorded.kind.as_str()) {
+        (LAYER, EVENT) => serde_json::from_str(&recorded.body).ok().map(Event::Proposal),
+        (LAYER, rules::RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
+        _ => None,
+    }
+}
+
+/// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
+pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
+    let mut ours: Vec<(u64, Id)> =
+        part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
+    ours.sort_unstable();
+    let told = ours.into_iter().map(|(_, id)| {
+        let call = part.queue.get(id).and_then(|entry| entry.proposal.call.as_ref());
+        (id.to_string(), call.and_then(|call| call.node.parse().ok()))
+    });
+    told.collect()
+}
+
+/// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
+pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_objects::Actor> {
+    use trunkline_decision_objects::{Actor, ActorKind as Kind};
+    let ours = part.applied.iter().filter(|(_, at)| **at > since);
+    let mut by = ours.map(|(id, _)| Some(&part.queue.get(*id)?.decision.as_ref()?.by));
+    let first = by.next()??;
+    if by.any(|other| other != Some(first)) {
+        return None;
+    }
+    let (kind, unnamed) = match first.kind {
+        ActorKind::Person => (Kind::Human, "user"),
+        ActorKind::Policy => (Kind::System, "rule"),
+        ActorKind::Model => (Kind::Agent, "model"),
+        _ => return None,
+    };
+    let name = if first.name.trim().is_empty() { unnamed } else { &first.name };
+    Actor::new(kind, name).ok()
+}
+
+/// Returns the first-written state of each path that was applied after `since`, or perhaps was.
+pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
+    use trunkline_resolve_queue::SubjectState;
+    let mut touched: Vec<crate::Touched> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for entry in attempted(part, since) {
+        let states: HashMap<&str, &SubjectState> =
+            entry.proposal.fingerprints.iter().rev().map(|one| (one.subject.as_str(), &one.state)).collect();
+        // What was left out of it somebody else may have changed since.
+        for written in entry.part() {
+            if let (Some(before), true) = (states.get(written), !known.contains(written)) {
+                known.insert(written);
+                let before = match before {
+                    SubjectState::Absent => None,
+                    SubjectState::Digest(digest) => Some(digest.clone()),
+                };
+                touched.push(crate::Touched { path: written.to_owned(), before });
+            }
+        }
+    }
+    touched
+}
+
+/// Returns whether each proposal that was applied after `since`, or perhaps was, names what it writes. A call that waited
+/// names nothing, and is looked at when it runs.
+pub(crate) fn names_what_it_wrote(part: &Part, since: u64) -> bool {
+    attempted(part, since).filter(|entry| part.gated_call(entry.id).is_none()).all(|entry| {
+        let known: BTreeSet<&str> =
+            entry.proposal.fingerprints.iter().map(|one| one.subject.as_str()).collect();
+        let mut written = entry.part().peekable();
+        // What does not show in fingerprints may be in other files.
+        let shows = entry.proposal.effect.shows_in_fingerprints();
+        shows && written.peek().is_some() && written.all(|written| known.contains(written))
+    })
+}
+
+fn attempted(part: &Part, since: u64) -> impl Iterator<Item = &Entry<Value>> {
+    let ours = move |id: &Id| part.attempted.get(id).is_some_and(|at| *at > since);
+    part.queue.iter().filter(move |entry| ours(&entry.id))
+}

@@ -1,0 +1,156 @@
+//! Calls that need a decision before they may run: such a call is a proposal, and stays open until somebody has decided.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::{
+    ActorKind, Effect, Event as QueueEvent, Preview, QueueError, RuleVerdict, State as At, Supersession,
+};
+use trunkline_session_store::Record;
+
+use super::rules::{Turn, judge_call, turn_of};
+use super::{Approval, GATED, GatedNote, Id, LAYER, Part, Setting, because, call_ref, note};
+use crate::{Access, CallPlace, Gate, Proposal, journal};
+
+/// A call that needs a decision: which tool wants what.
+pub struct Asked {
+    pub(crate) tool: String,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) gate: Gate,
+}
+
+/// Whether a call may run.
+pub(crate) enum Gated {
+    /// It may; the id is that of the proposal that was approved for it.
+    Free(Option<Id>),
+    /// Somebody has to be asked first.
+    Ask(Box<Asked>),
+    /// Somebody was asked.
+    Waiting(Id),
+    /// Somebody was asked, and by now it is decided without them: by the rules, or by another policy.
+    Approve(Id),
+    /// It may not; the text says why.
+    Refused(String),
+}
+
+/// Decides whether a call may run, from what the rules and the policy say and what was decided. The tool is named with what it
+/// does and what it says has to be approved.
+pub(crate) fn gate(
+    setting: &Setting,
+    part: &Part,
+    tool: (&str, Access, Option<&Gate>),
+    arguments: &Map<String, Value>,
+    place: &CallPlace,
+    at: Timestamp,
+) -> Gated {
+    let Some(id) = part.gates.get(&(place.node, place.index)) else {
+        return gate_new(setting, part, tool, arguments, at);
+    };
+    let Some(entry) = part.queue.get(*id) else {
+        return Gated::Refused(format!("not run: {id} is not known"));
+    };
+    match entry.state {
+        At::Proposed => match turn_of(setting, part, entry, at) {
+            Turn::Approve | Turn::Forbid => Gated::Approve(*id),
+            Turn::Person | Turn::Model | Turn::GiveUp => Gated::Waiting(*id),
+        },
+        At::Approved => Gated::Free(Some(*id)),
+        At::Discarded => {
+            let (by, reason) = match &entry.decision {
+                // Its reason names the rules.
+                Some(decision) if decision.by.kind == ActorKind::Policy => {
+                    return Gated::Refused(format!("not run: {}", decision.reason));
+                }
+                // Its kind alone: what a person is called is for the log, and a replay has to send the same.
+                Some(decision) => (decision.by.kind.to_string(), decision.reason.clone()),
+                None => ("somebody".to_owned(), String::new()),
+            };
+            Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
+        }
+        At::Expired => Gated::Refused("not run: nobody decided on it in time".to_owned()),
+        At::Superseded | At::Stale => {
+            Gated::Refused("not run: it was put aside before it was decided".to_owned())
+        }
+        _ => Gated::Refused(
+            "outcome unknown: the program ended while this ran; look before you repeat it".to_owned(),
+        ),
+    }
+}
+
+/// Returns whether it counts what a call's tool says has to be approved: it was not asked about yet, and may have to be.
+pub(crate) fn asks_the_tool(setting: &Setting, part: &Part, place: &CallPlace, at: Timestamp) -> bool {
+    let is_new = !part.gates.contains_key(&(place.node, place.index));
+    is_new && (setting.approval == Approval::Person || rules_count(part, at))
+}
+
+fn rules_count(part: &Part, at: Timestamp) -> bool {
+    part.rules.iter().any(|standing| standing.counts(at.0))
+}
+
+/// Decides whether a call that nobody was asked about may run.
+fn gate_new(
+    setting: &Setting,
+    part: &Part,
+    (name, access, gate): (&str, Access, Option<&Gate>),
+    arguments: &Map<String, Value>,
+    at: Timestamp,
+) -> Gated {
+    let counts = rules_count(part, at);
+    if setting.approval != Approval::Person && !counts {
+        return Gated::Free(None);
+    }
+    let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
+    match gate {
+        Some(gate) => {
+            let asked = asked(gate.clone());
+            let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
+            if silent && setting.approval != Approval::Person { Gated::Free(None) } else { Gated::Ask(asked) }
+        }
+        None if counts => {
+            // What needs no decision is not asked about, but what is forbidden is forbidden.
+            let effect = match access {
+                Access::ReadOnly => Effect::Pure,
+                // What it proposes is judged when it is staged.
+                Access::Proposes => return Gated::Free(None),
+                Access::Exclusive => Effect::Irreversible,
+            };
+            let mut gate = Gate::new(format!("call {name}"), String::new());
+            gate.effect = effect;
+            let asked = asked(gate);
+            let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
+            if forbidden { Gated::Ask(asked) } else { Gated::Free(None) }
+        }
+        None => Gated::Free(None),
+    }
+}
+
+/// Returns the proposal for a call that needs a decision, and the note that ties the two together.
+pub(crate) fn stage_gate(
+    part: &Part,
+    asked: &Asked,
+    place: &CallPlace,
+    at: Timestamp,
+) -> Result<(QueueEvent<Value>, Record), QueueError> {
+    let mut payload = json!({ "tool": asked.tool, "arguments": asked.arguments });
+    if let Some(command) = &asked.gate.command {
+        payload["command"] = json!(command);
+    }
+    let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
+    proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
+    proposal.call = Some(call_ref(place));
+    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
+    proposal.effect = asked.gate.effect;
+    let event = part.queue.stage(proposal, at.0)?;
+    let tie = GatedNote { call: place.clone(), proposal: event.proposal };
+    let note = journal::note(LAYER, GATED, at, &tie);
+    Ok((event, note))
+}
+
+/// Puts aside what waits for a decision on a call that is answered without having run.
+pub(crate) fn drop_gate(part: &Part, place: &CallPlace, at: Timestamp) -> Option<Record> {
+    let id = part.gates.get(&(place.node, place.index))?;
+    let cause = Supersession::BranchLeft { by: "an answer that did not wait".to_owned() };
+    // What was decided against is settled already.
+    part.queue.supersede(*id, cause, at.0).ok().map(|event| note(&event))
+}

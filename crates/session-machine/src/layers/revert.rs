@@ -1,0 +1,505 @@
+//! Leaving a branch: what was asked for in a turn, and what that does.
+//!
+//! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
+//! kill between the two loses none.
+
+mod ledger;
+mod price;
+pub mod stall;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{
+    Author, Draft, Entry, HeadMove, Link, Message, MessageList, MessageTree, MoveId, NodeId, Timestamp,
+    ToolSpec,
+};
+use trunkline_revert::{LiveContext, Mover, Note, NoteKind, Outcome, Plan, Rates, Reason, SummaryBy};
+use trunkline_session_store::{Note as StoredNote, Record};
+
+pub(crate) use self::price::missed;
+use crate::acts::{Asked, Pause, View};
+use crate::{Event, RuntimeError, journal};
+
+mod compact;
+
+pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room, set_window, window};
+
+/// The layer of the notes in this module.
+pub const LAYER: &str = "revert";
+/// The kind of a note that a revert leaves for the model.
+pub const NOTE: &str = "note";
+pub(crate) const DRAINED: &str = "drained";
+pub(crate) const MERGE: &str = "merge";
+pub(crate) const CACHE_MISS: &str = "cache_miss";
+/// A summary was asked for, of a revert that had none.
+pub const SUMMARY_ASKED: &str = "summary_asked";
+
+/// A summary was asked for.
+#[derive(Serialize, Deserialize)]
+pub struct SummaryAsked {
+    #[serde(rename = "move")]
+    /// The revert.
+    pub head_move: MoveId,
+}
+
+/// Whether and how an agent's model may revert.
+pub(crate) type Setting = Option<Box<crate::Reverts>>;
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub struct Part {
+    /// What reverts have left for the model, oldest first.
+    pub notes: Vec<Note>,
+    /// Requests to revert, applied and refused, oldest first.
+    pub drained: Vec<trunkline_revert::Record>,
+    /// Merges, oldest first.
+    pub merges: Vec<trunkline_revert::MergeRecord>,
+    /// How often a summary was asked for, by the move that has none.
+    pub asked: HashMap<MoveId, u32>,
+    /// What a watch has seen, and the steps back that it has proposed.
+    pub steps: stall::Steps,
+    /// Where the provider's cache was lost, oldest first.
+    pub breaks: Vec<trunkline_revert::Break>,
+    /// The latest compaction that came to nothing, if none was made since.
+    failed: Option<compact::Failed>,
+    /// Where the head was when the latest compaction was made.
+    covered_at: Option<NodeId>,
+    /// At least the bytes that become tokens of what is shown; unknown after a compaction and a move that touches one, until it
+    /// is asked for.
+    bytes: OnceLock<u64>,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            NOTE => self.notes.push(journal::read(note)?),
+            DRAINED => {
+                let record: trunkline_revert::Record = journal::read(note)?;
+                self.steps.reverted(&record);
+                self.drained.push(record);
+            }
+            stall::TURN | stall::PROPOSAL => self.steps.record(note),
+            MERGE => self.merges.push(journal::read(note)?),
+            SUMMARY_ASKED => {
+                let SummaryAsked { head_move } = journal::read(note)?;
+                *self.asked.entry(head_move).or_default() += 1;
+            }
+            // Like those, advice: what another version wrote must not make the whole session unreadable.
+            compact::BREAK => self.breaks.extend(journal::read::<trunkline_revert::Break>(note).ok()),
+            compact::FAILED => self.failed = journal::read(note).ok().or(self.failed.take()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in what the tree has done.
+    pub(crate) fn entry(&mut self, entry: &Entry, tree: &MessageTree) {
+        match entry {
+            Entry::Node { link: Link::Cover { .. }, .. } => self.bytes = OnceLock::new(),
+            Entry::Move(head_move) => {
+                let bytes = self.bytes.take().and_then(|bytes| compact::bytes_after(tree, head_move, bytes));
+                self.bytes = bytes.map_or_else(OnceLock::new, OnceLock::from);
+            }
+            Entry::Node { message, .. } => {
+                if let Some(bytes) = self.bytes.get_mut() {
+                    *bytes = bytes.saturating_add(trunkline_revert::token_bytes(message));
+                }
+            }
+        }
+        self.covered(entry, tree.head());
+        self.steps.entry(entry);
+    }
+
+    /// Begins to watch by these rules, after the log was read.
+    pub fn watch(&mut self, setting: &Setting) {
+        if let Some(reverts) = setting {
+            self.steps.watch(reverts.stall.clone());
+        }
+    }
+
+    /// Returns whether a step back is proposed that was not answered.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.steps.open.open().next().is_some()
+    }
+
+    /// Returns the copies that the revert in this note has made of words of a person, with their originals.
+    pub(crate) fn copies(&self, note: &StoredNote) -> Vec<(NodeId, NodeId)> {
+        let last = self.drained.last().filter(|_| note.kind == DRAINED);
+        let links = last.map(|record| record.rebased.as_slice()).unwrap_or_default();
+        links.iter().map(|link| (link.original, link.copy)).collect()
+    }
+}
+
+impl Part {
+    /// Returns the notes of reverts of which nobody has said what they came to, oldest first.
+    pub fn unsaid(&self) -> impl Iterator<Item = &Note> {
+        let said: HashSet<MoveId> =
+            self.notes.iter().filter(|note| note.by == SummaryBy::Model).map(|note| note.made_by).collect();
+        self.notes.iter().filter(move |note| {
+            let mute = note.summary.is_none() || note.by == SummaryBy::Mechanical;
+            mute && note.kind != NoteKind::Undone && !said.contains(&note.made_by)
+        })
+    }
+}
+
+/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
+pub fn is_told(kind: &str) -> bool {
+    [NOTE, DRAINED, MERGE, stall::PROPOSAL, compact::BREAK].contains(&kind)
+}
+
+/// The answers to the revert calls of one turn.
+#[derive(Default)]
+pub(crate) struct Drained {
+    /// For each revert call its index, what the model is told, and whether that is a refusal.
+    pub(crate) answers: Vec<(u32, String, bool)>,
+    plan: Option<Plan>,
+    refused: Vec<trunkline_revert::Record>,
+    /// What needs a person, with their words that would leave.
+    asked: Option<(trunkline_revert::Request, Vec<NodeId>)>,
+}
+
+/// The move that a turn ends in, ready to be recorded after its result nodes.
+pub(crate) struct Leaving {
+    pub(crate) outcome: Outcome,
+    /// Whether somebody is to be asked what the branch came to.
+    pub(crate) asks: bool,
+}
+
+/// Returns whether a call is answered here and never run.
+pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
+    setting.is_some() && [trunkline_revert::TOOL_NAME, trunkline_revert::OUTLINE_TOOL_NAME].contains(&name)
+}
+
+/// Returns the tools that the model is offered.
+pub fn specs(setting: &Setting) -> Vec<ToolSpec> {
+    let specs = setting.as_ref().map(|reverts| {
+        vec![trunkline_revert::tool_spec_for(reverts.prompts), trunkline_revert::outline_tool_spec()]
+    });
+    specs.unwrap_or_default()
+}
+
+/// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries
+/// stand in place of what they cover in both.
+/// `binds` tells that its reasoning is bound to what stands before it.
+pub(crate) fn rendered(setting: &Setting, binds: bool, tree: &MessageTree, part: &Part) -> Vec<Message> {
+    match setting {
+        Some(reverts) => {
+            let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.rendering(binds), &clock);
+            trunkline_revert::mark(rendered.messages)
+        }
+        None => tree.trunk().items().map(|item| item.message().clone()).collect(),
+    }
+}
+
+/// What is rendered, kept up to date; nothing if the model may not revert.
+pub struct Live(Option<LiveContext>);
+
+impl Live {
+    pub(crate) fn new(setting: &Setting, binds: bool) -> Self {
+        Live(setting.as_ref().map(|reverts| LiveContext::new(reverts.rendering(binds))))
+    }
+
+    /// Returns how many messages, from the first, are what they were.
+    pub(crate) fn refresh(&mut self, tree: &MessageTree, part: &Part) -> Option<usize> {
+        self.0.as_mut().map(|context| context.refresh(tree, &part.notes, &part.breaks))
+    }
+
+    pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {
+        self.0.as_ref().map(LiveContext::messages)
+    }
+
+    pub(crate) fn list(&self) -> Option<&MessageList> {
+        self.0.as_ref().map(LiveContext::list)
+    }
+
+    /// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
+    pub fn delayed(&self, part: &Part) -> Option<(usize, usize)> {
+        let delayed = self.0.as_ref()?.delayed(&part.notes);
+        let messages = delayed.iter().map(|(_, messages)| *messages).max()?;
+        Some((delayed.len(), messages))
+    }
+
+    /// Returns the record of the place from which on the next request does not continue the one before it.
+    pub fn cache_break(&self, tree: &MessageTree, part: &Part, at: Timestamp) -> Option<Record> {
+        let lost = self.0.as_ref()?.cache_break(tree, &part.notes, &part.breaks)?;
+        Some(journal::note(LAYER, compact::BREAK, at, &lost))
+    }
+}
+
+/// Decides the revert calls of a turn, but for those that have their result. Changes nothing.
+pub(crate) fn drain(
+    setting: &Setting,
+    tree: &MessageTree,
+    node: NodeId,
+    message: &Message,
+    finished: impl Fn(u32) -> bool,
+) -> Drained {
+    let mut drained = Drained::default();
+    let Some(reverts) = setting else { return drained };
+    let mover = Mover { author: Author::Model, prompts: reverts.prompts };
+    for (index, call) in message.calls().enumerate() {
+        if call.name == trunkline_revert::OUTLINE_TOOL_NAME && !finished(index as u32) {
+            // Of the tree as it is: what a request of the same turn does comes after.
+            let place = trunkline_revert::CallPlace { node, index, call_id: call.id.clone() };
+            let outline = trunkline_revert::outline(tree, mover, Some(&place));
+            drained.answers.push((index as u32, outline, false));
+        }
+    }
+    let mut requests = Vec::new();
+    for (place, request) in trunkline_revert::requests(node, message) {
+        if finished(place.index as u32) {
+            continue;
+        }
+        match request {
+            Ok(request) => requests.push(request),
+            Err(fault) => drained.answers.push((place.index as u32, fault.to_string(), true)),
+        }
+    }
+    let answers = trunkline_revert::drain(tree, &requests, mover);
+    for (request, answer) in requests.iter().zip(answers) {
+        let index = request.call.as_ref().map_or(0, |call| call.index as u32);
+        match answer {
+            Ok(plan) => {
+                let plan = match reverts.window_tokens {
+                    Some(window) => plan.in_window(window),
+                    None => plan,
+                };
+                drained.answers.push((index, plan.result_text(), false));
+                drained.plan = Some(plan);
+            }
+            Err(refusal) => {
+                drained.answers.push((index, refusal.to_string(), true));
+                if let Reason::NeedsPerson { prompts, .. } = &refusal.reason {
+                    drained.asked.get_or_insert((request.clone(), prompts.clone()));
+                }
+                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, mover));
+            }
+        }
+    }
+    drained
+}
+
+impl Drained {
+    /// Returns whether the turn ends in a move of the head.
+    pub(crate) fn leaves(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// Lets the call's own result state the price, if it is known what tokens cost.
+    pub(crate) fn priced(mut self, view: &View<'_>, asked: &mut Asked<'_>) -> Result<Self, Pause> {
+        let rates = view.setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
+        let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return Ok(self) };
+        let unpriced = plan.result_text();
+        let tree = &view.state.tree;
+        let ledger = ledger::of((view, tree), asked, &tree.draft(), plan.target, &plan.leaving)?;
+        let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
+        plan.price = outcome.with_price(tree, [], rates).record.price;
+        // One request of a turn at most is granted; what else is no error is an outline.
+        let granted = self.answers.iter_mut().find(|(_, answer, is_error)| !is_error && *answer == unpriced);
+        if let Some((_, answer, _)) = granted {
+            *answer = plan.result_text();
+        }
+        Ok(self)
+    }
+
+    /// Returns the first request that needs a person, with their words that would leave.
+    pub(crate) fn asked(&self) -> Option<(&trunkline_revert::Request, &[NodeId])> {
+        self.asked.as_ref().map(|(request, prompts)| (request, prompts.as_slice()))
+    }
+
+    /// Returns the records of refusals, and the move if there is one.
+    pub(crate) fn finish(
+        &mut self,
+        tree: &MessageTree,
+        results: &[NodeId],
+        at: Timestamp,
+    ) -> (Vec<Record>, Option<Leaving>) {
+        let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
+        let leaving = self.plan.take().map(|plan| {
+            // Counted only where something leaves: it is a step for each node.
+            let turn = trunkline_revert::turn(tree);
+            Leaving { outcome: plan.outcome(results, at, turn), asks: false }
+        });
+        (refused, leaving)
+    }
+}
+
+impl Leaving {
+    /// Adds what was already done on the branch and what leaving it costs. The draft holds what else leaves with it.
+    pub(crate) fn told(
+        mut self,
+        (view, tree): (&View<'_>, &MessageTree),
+        asked: &mut Asked<'_>,
+        draft: &Draft<'_>,
+    ) -> Result<Self, Pause> {
+        let left = &self.outcome.record.abandoned;
+        let ledger = ledger::of((view, tree), asked, draft, self.outcome.head_move.to, left)?;
+        let drafted = ledger::drafted(draft);
+        let appended: Vec<&Message> = left.iter().filter_map(|id| drafted.get(id).copied()).collect();
+        let reverts = view.setup.revert.as_deref();
+        let rates = reverts.and_then(|reverts| reverts.rates.clone()).unwrap_or_else(Rates::uncached);
+        self.outcome = self.outcome.with_ledger(ledger).with_price(tree, appended, &rates);
+        let note = &self.outcome.note;
+        let unsaid = note.summary.is_none() || note.by == SummaryBy::Mechanical;
+        self.asks = unsaid && reverts.is_some() && view.setup.summarizes;
+        Ok(self)
+    }
+
+    /// Makes the move, and copies words of a person after it.
+    pub(crate) fn move_head(
+        &mut self,
+        _: &MessageTree,
+        draft: &mut Draft<'_>,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        draft.move_head(self.head_move())?;
+        let mut copies = Vec::new();
+        for copy in &self.outcome.copies {
+            copies.push(draft.append(copy.message.clone(), at)?);
+        }
+        self.outcome = self.outcome.clone().with_copies(&copies);
+        Ok(())
+    }
+
+    pub(crate) fn head_move(&self) -> HeadMove {
+        self.outcome.head_move.clone()
+    }
+
+    /// Returns the name of the move, for whoever wants to know which one put something aside.
+    pub(crate) fn move_name(&self) -> String {
+        self.outcome.note.made_by.to_string()
+    }
+
+    /// Returns the nodes that leave the trunk.
+    pub(crate) fn left(&self) -> &[NodeId] {
+        &self.outcome.record.abandoned
+    }
+
+    /// Returns the copies that the move has made of words of a person, after their originals.
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        self.outcome.record.rebased.iter().map(|link| (link.original, link.copy)).collect()
+    }
+
+    pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
+        let mut records = vec![
+            journal::note(LAYER, NOTE, at, &self.outcome.note),
+            journal::note(LAYER, DRAINED, at, &self.outcome.record),
+        ];
+        if self.asks {
+            let asked = SummaryAsked { head_move: self.outcome.note.made_by };
+            records.push(journal::note(LAYER, SUMMARY_ASKED, at, &asked));
+        }
+        records
+    }
+}
+
+/// The name of a step back that is proposed.
+pub(crate) type StepId = trunkline_revert::ProposalId;
+
+/// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
+pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
+    let events = stall::left_behind(&part.steps.open, left, taken);
+    events.iter().map(|event| journal::note(LAYER, stall::PROPOSAL, at, event)).collect()
+}
+
+/// Returns what observers are told of a recorded note.
+pub fn event(note: &StoredNote) -> Option<Event> {
+    if note.layer != LAYER {
+        return None;
+    }
+    match note.kind.as_str() {
+        DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
+        stall::PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
+        CACHE_MISS => price::event(note),
+        NOTE => {
+            let note: Note = serde_json::from_str(&note.body).ok()?;
+            (note.by == SummaryBy::Model).then(|| Event::LateSummary(Box::new(note)))
+        }
+        _ => compact::event(note),
+    }
+}
+
+/// Plans a person's own revert, which may cross prompts.
+pub(crate) fn plan_by_person(
+    tree: &MessageTree,
+    to: NodeId,
+    lesson: Option<&str>,
+) -> Result<Planned, RuntimeError> {
+    plan_request(tree, &trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson))
+}
+
+/// Plans what a person has agreed to.
+pub(crate) fn plan_request(
+    tree: &MessageTree,
+    request: &trunkline_revert::Request,
+) -> Result<Planned, RuntimeError> {
+    trunkline_revert::plan(tree, request, Mover::PERSON)
+        .map(|plan| Planned { plan })
+        .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })
+}
+
+/// A person's revert, before the nodes are known that still come before it.
+pub(crate) struct Planned {
+    plan: Plan,
+}
+
+impl Planned {
+    /// Says how many tokens a prompt may have.
+    pub(crate) fn in_window(self, window: Option<u64>) -> Self {
+        match window {
+            Some(window) => Planned { plan: self.plan.in_window(window) },
+            None => self,
+        }
+    }
+
+    pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
+        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)), asks: false }
+    }
+}
+
+/// Returns the note that an undo leaves at the head that it restores. The draft holds what else leaves with the move.
+pub(crate) fn undone(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    undo: &HeadMove,
+    draft: &Draft<'_>,
+) -> Result<Option<Record>, Pause> {
+    let tree = &view.state.tree;
+    let note = Note::undone(tree, undo, trunkline_revert::turn(tree));
+    let (Some(mut note), Ok(shared)) = (note, tree.fork_of(undo.to)) else { return Ok(None) };
+    let mut appended: Vec<NodeId> = ledger::drafted(draft).into_keys().collect();
+    appended.sort_unstable();
+    note.abandoned.extend(appended);
+    let ledger = ledger::of((view, tree), asked, draft, shared, &note.abandoned)?;
+    Ok(Some(journal::note(LAYER, NOTE, view.at, &note.with_ledger(ledger))))
+}
+
+/// Returns the last node and one line for each branch that was left after one of these prompts, or together with one, and is still left.
+/// The first of them is that of the run, the others are its copies.
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<(Option<NodeId>, String)> {
+    // No note of a move from before the prompt can be of such a branch; what was summed up later says so.
+    let since = |note: &Note| {
+        let made_by = tree.reflog().nth(note.made_by.index());
+        prompts.first().zip(made_by).is_some_and(|(prompt, made_by)| made_by.newest >= *prompt)
+    };
+    let newest_first = part.notes.iter().rev().take_while(|note| note.by == SummaryBy::Model || since(note));
+    let mut notes: Vec<&Note> = newest_first.filter(|note| since(note) && note.is_in_force(tree)).collect();
+    notes.reverse();
+    // Each branch by its first note, with the last one, which may be a summary that came later.
+    let mut branches: Vec<(&Note, &Note)> = Vec::new();
+    for note in notes {
+        match branches.iter_mut().find(|(first, _)| first.made_by == note.made_by) {
+            Some((_, last)) => *last = note,
+            None => branches.push((note, note)),
+        }
+    }
+    let ours = branches.into_iter().filter(|(first, _)| {
+        // A run whose prompt was copied goes on after a target that is older than the prompt.
+        prompts.first().is_some_and(|prompt| first.anchor >= *prompt)
+            || prompts.iter().any(|prompt| first.abandoned.contains(prompt))
+    });
+    ours.map(|(first, last)| (first.abandoned.last().copied(), last.text())).collect()
+}

@@ -1,0 +1,126 @@
+//! Compaction as a function of the log: whether one is due, and what is recorded of one that came to nothing.
+//!
+//! A compaction that was made needs no note: its node is in the tree. One that failed does, or every process that takes
+//! the session up would ask for the same summary again.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, Node, NodeId, Role, StopReason, Timestamp};
+pub(crate) use trunkline_revert::CompactPlan;
+use trunkline_revert::{
+    CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
+};
+use trunkline_session_store::{Note as StoredNote, Record};
+
+use super::{LAYER, Part, Setting};
+use crate::{Event, journal};
+
+pub(super) const BREAK: &str = "break";
+pub(super) const FAILED: &str = "compaction_failed";
+
+/// Whether and how prompts are compacted.
+pub(super) type CompactSetting = Option<CompactPolicy>;
+
+/// A summary could not be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Failed {
+    /// Where the head was.
+    head: NodeId,
+    /// How large the prompt was.
+    tokens: u64,
+    reason: String,
+}
+
+impl Part {
+    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
+    /// greater than that of the head at which it was made, and of those of other branches.
+    pub(crate) fn covered(&mut self, entry: &Entry, head: NodeId) {
+        if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
+            self.failed = None;
+            self.covered_at = Some(head);
+        }
+    }
+}
+
+/// Returns what has to be compacted before the model is asked again.
+///
+/// After a reply that ended because the window was full, that is tried once. After a failure it is tried again only when
+/// the prompt has grown by the least that a span must have, and never twice at one head: between two failures stands
+/// something that was sent or said, and that counts towards the limits of a drive.
+pub(crate) fn compaction_due(
+    setting: &CompactSetting,
+    tree: &MessageTree,
+    part: &Part,
+) -> Option<CompactPlan> {
+    let policy = setting.as_ref()?;
+    // A failure on a branch that was left says nothing of this prompt; one before a summary was forgotten when that came.
+    let failed = part.failed.as_ref().filter(|failed| tree.is_on_trunk(failed.head));
+    if failed.is_some_and(|failed| failed.head == tree.head()) {
+        return None;
+    }
+    let head = tree.node(tree.head()).ok()?.message();
+    if head.role == Role::Assistant && head.stop == Some(StopReason::ContextWindow) {
+        return room(setting, tree, part);
+    }
+    let shown = || tree.trunk().items().map(|item| token_bytes(item.message())).fold(0, u64::saturating_add);
+    if is_far_from_compaction(tree, *part.bytes.get_or_init(shown), policy) {
+        debug_assert_eq!(plan_compaction(tree, &part.notes, policy), None, "what is far has no plan");
+        return None;
+    }
+    let plan = plan_compaction(tree, &part.notes, policy)?;
+    let grown =
+        |failed: &Failed| plan.tokens.tokens >= failed.tokens.saturating_add(policy.least_tokens().max(1));
+    failed.is_none_or(grown).then_some(plan)
+}
+
+/// Returns the bytes that become tokens after a move that the tree has made, given those before it; `None` if a compaction could be shown otherwise, or
+/// if words are missing. Costs what left the trunk and what came back.
+pub(super) fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64) -> Option<u64> {
+    let fork = tree.fork_of(head_move.from).ok()?;
+    let depth = tree.node(fork).ok()?.depth();
+    let ends =
+        |cover: &NodeId| tree.node(*cover).ok().and_then(Node::parent).and_then(|end| tree.node(end).ok());
+    if !tree.covering().iter().all(|cover| ends(cover).is_some_and(|end| end.depth() < depth)) {
+        return None;
+    }
+    let bytes = |tip| {
+        let line = tree.ancestry(tip).ok()?.take_while(|(id, _)| *id != fork);
+        line.map(|(_, node)| (!node.is_bare()).then(|| token_bytes(node.message()))).sum::<Option<u64>>()
+    };
+    before.checked_sub(bytes(head_move.from)?)?.checked_add(bytes(head_move.to)?)
+}
+
+/// Returns what can be compacted for a prompt that the provider found too long, once for each head.
+pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) -> Option<CompactPlan> {
+    let policy = setting.as_ref()?;
+    if part.covered_at == Some(tree.head()) { None } else { plan_compaction_now(tree, &part.notes, policy) }
+}
+
+/// Returns the record of a compaction that came to nothing.
+pub(crate) fn compaction_failed(tree: &MessageTree, reason: String, at: Timestamp) -> Record {
+    let failed = Failed { head: tree.head(), tokens: prompt_tokens(tree).tokens, reason };
+    journal::note(LAYER, FAILED, at, &failed)
+}
+
+/// Returns how many tokens a prompt of the model may have, as far as somebody said so.
+pub(crate) fn window(setup: &crate::setup::Setup) -> Option<u64> {
+    let told = setup.revert.as_ref().and_then(|reverts| reverts.window_tokens);
+    told.or_else(|| setup.compaction.as_ref().map(|policy| policy.window_tokens))
+}
+
+/// Lets reverts say whether what they show again fits.
+pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
+    if let Some(reverts) = setting {
+        reverts.window_tokens = window;
+    }
+}
+
+/// Returns what observers are told of a recorded note.
+pub(super) fn event(note: &StoredNote) -> Option<Event> {
+    match (note.layer.as_str(), note.kind.as_str()) {
+        (LAYER, BREAK) => journal::read(note).ok().map(Event::CacheBroken),
+        (LAYER, FAILED) => {
+            journal::read(note).ok().map(|Failed { reason, .. }| Event::CompactionFailed { reason })
+        }
+        _ => None,
+    }
+}

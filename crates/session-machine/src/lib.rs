@@ -1,0 +1,47 @@
+#![doc = include_str!("../README.md")]
+#![expect(
+    clippy::exhaustive_enums,
+    reason = "who drives a session has to do each step and answer each question: with a new one it must not compile"
+)]
+
+pub mod across;
+pub mod acts;
+pub mod attempts;
+pub mod catalogue;
+pub mod choices;
+pub mod citing;
+pub mod commit_message;
+pub mod decided;
+pub mod executors;
+pub mod journal;
+pub mod layers;
+pub mod prefixes;
+pub mod prompt;
+pub mod rare;
+pub mod rendering;
+pub mod setup;
+pub mod spine;
+pub mod state;
+pub mod trimming;
+pub mod turn;
+pub mod wants;
+pub mod words;
+
+pub use attempts::Attempt;
+pub use layers::resolve::Approval;
+pub use wants::Asked;
+pub use words::bound::{Binding, BindingState, Bound, Prepared};
+pub use words::call::{Access, CallPlace, Declared, Finding, Gate, Kept, Proposal, ToolOutput};
+pub use words::close_as::CloseAs;
+pub use words::compacted::Compacted;
+pub use words::error::{AgentError, RuntimeError};
+pub use words::event::Event;
+pub use words::files::{
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,
+    Span, Touched, WorkspaceFault,
+};
+pub use words::late::Late;
+pub use words::lease::{APPLY_LEASE, LEASE_MS};
+pub use words::retries::{Cause, Retries};
+pub use words::reverts::{OnStall, Reverts};
+pub use words::said::Said;

@@ -1,0 +1,248 @@
+//! Everything that is known of a session, folded from its log.
+//!
+//! There is no second truth: a resume folds the same records that the first process folded one by one, so what happens
+//! next is the same function of the same state.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use trunkline_message_tree::{
+    BareNode, Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
+};
+use trunkline_session_store::{Log, Note, Position, Record};
+
+use crate::attempts::{ATTEMPT, Tries};
+use crate::journal::{self, CallFinished, CallStarted};
+use crate::layers::{decision, resolve, revert};
+use crate::rare::{Rare, Unchanged};
+use crate::{CallPlace, RuntimeError, prefixes, wants};
+
+/// A session's state.
+pub struct State {
+    /// Whether everything was folded; otherwise what was left out has to be read before it is asked for.
+    pub whole: bool,
+    /// How many nodes stood beside the trunk when a snapshot was kept last.
+    pub beside: usize,
+    /// Whether something was asked for since then that a snapshot may have left out.
+    pub reached_beside: bool,
+    /// Everything that was said.
+    pub tree: MessageTree,
+    /// The number of the last record that was folded.
+    pub seq: u64,
+    calls: HashMap<(NodeId, u32), CallStatus>,
+    /// Attempts to ask the model since the conversation last went on.
+    pub tries: Tries,
+    /// The names of nodes and branches.
+    pub names: Names,
+    /// What is known of branches that were left.
+    pub revert: revert::Part,
+    /// What is known of staged actions.
+    pub resolve: Rare<resolve::Part>,
+    /// What is known of runs and their verdicts.
+    pub decision: decision::Part,
+    /// What is known of services.
+    pub wants: Rare<wants::Part>,
+    pub(crate) prefixes: prefixes::Part,
+}
+
+impl Unchanged for resolve::Part {
+    fn unchanged() -> &'static Self {
+        static PART: LazyLock<resolve::Part> = LazyLock::new(resolve::Part::default);
+        &PART
+    }
+}
+
+impl Unchanged for wants::Part {
+    fn unchanged() -> &'static Self {
+        static PART: LazyLock<wants::Part> = LazyLock::new(wants::Part::default);
+        &PART
+    }
+}
+
+/// What is recorded of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum CallStatus {
+    /// It was about to run.
+    Started,
+    /// It has its result; `ran` tells whether a tool gave it.
+    Finished { result: ToolResult, ran: bool },
+}
+
+/// The assistant message at the head, while its calls have no result nodes yet.
+pub struct OpenTurn<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) message: &'a Message,
+}
+
+impl<'a> OpenTurn<'a> {
+    /// Returns the calls with their places, in order.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (CallPlace, &'a ToolCall)> {
+        let node = self.node;
+        self.message
+            .calls()
+            .zip(0..)
+            .map(move |(call, index)| (CallPlace { node, index, id: call.id.clone() }, call))
+    }
+
+    /// Returns whether the message was cut off, so that none of its calls may run.
+    pub(crate) fn was_cut(&self) -> bool {
+        matches!(self.message.stop, Some(StopReason::Cancelled | StopReason::Cut))
+    }
+}
+
+impl State {
+    /// Folds a whole log.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] if that does not fit.
+    pub fn replay(log: &Log) -> Result<Self, RuntimeError> {
+        let mut records = log.records.iter().map(|(_, record)| record);
+        let mut state = State::begin(records.next())?;
+        for record in records {
+            state.record(record)?;
+        }
+        Ok(state)
+    }
+
+    /// Begins with the first record of a log.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] if that does not fit.
+    pub fn begin(first: Option<&Record>) -> Result<Self, RuntimeError> {
+        let Some(Record::Entry(Entry::Node { id: NodeId::ROOT, at, message, .. })) = first else {
+            return Err(TreeError::NoRoot.into());
+        };
+        Ok(State {
+            whole: true,
+            beside: 0,
+            reached_beside: false,
+            tree: MessageTree::new(message.clone(), *at),
+            seq: 1,
+            calls: HashMap::new(),
+            tries: Tries::default(),
+            names: Names::default(),
+            revert: revert::Part::default(),
+            resolve: Rare::default(),
+            decision: decision::Part::default(),
+            wants: Rare::default(),
+            prefixes: prefixes::Part::default(),
+        })
+    }
+
+    /// Folds a node without its message, as of a branch that was left.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] if that does not fit.
+    pub fn record_bare(&mut self, bare: BareNode) -> Result<(), RuntimeError> {
+        let entry = Entry::Node {
+            id: bare.id,
+            parent: Some(bare.parent),
+            at: bare.at,
+            link: bare.link.clone(),
+            message: Message::new(bare.role, bare.author, Vec::new()),
+        };
+        self.tree.record_bare(bare)?;
+        self.took_in(&entry);
+        Ok(())
+    }
+
+    fn took_in(&mut self, entry: &Entry) {
+        self.revert.entry(entry, &self.tree);
+        self.tries.entry(entry);
+    }
+
+    /// Folds one record that the store has accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] if that does not fit.
+    pub fn record(&mut self, record: &Record) -> Result<(), RuntimeError> {
+        match record {
+            Record::Entry(entry) => {
+                self.tree.record(entry.clone())?;
+                self.took_in(entry);
+            }
+            Record::Note(note) => self.record_note(note)?,
+            // No layer that we know keeps any; others' stay in the log, untouched.
+            Record::Blob(_) => {}
+        }
+        self.seq += 1;
+        Ok(())
+    }
+
+    /// Returns the model's last words on the trunk; empty if it has said nothing.
+    pub fn answer(&self) -> String {
+        let mut replies =
+            self.tree.trunk().messages().rev().filter(|message| message.role == Role::Assistant);
+        replies.next().map(Message::text).unwrap_or_default()
+    }
+
+    /// Returns how far the log has come.
+    pub fn position(&self) -> Position {
+        Position { seq: self.seq, head: self.tree.head() }
+    }
+
+    fn record_note(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        match (note.layer.as_str(), note.kind.as_str()) {
+            (journal::LAYER, journal::CALL_STARTED) => {
+                let started: CallStarted = journal::read(note)?;
+                self.decision.started(&started.tool);
+                self.calls.insert((started.call.node, started.call.index), CallStatus::Started);
+            }
+            (journal::LAYER, journal::CALL_FINISHED) => {
+                let finished: CallFinished = journal::read(note)?;
+                let place = (finished.call.node, finished.call.index);
+                if finished.details.is_some() {
+                    self.resolve.finished(&finished);
+                }
+                let CallFinished { result, ran, .. } = finished;
+                self.calls.insert(place, CallStatus::Finished { result, ran });
+            }
+            (journal::LAYER, ATTEMPT) => self.tries.record(note),
+            (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
+            (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
+            (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
+            (journal::LAYER, prefixes::WRITTEN_UNDER) => self.prefixes.record(note),
+            (journal::TREE, journal::NAME) => self.names.record(journal::read(note)?),
+            (revert::LAYER, _) => {
+                self.revert.record(note)?;
+                self.decision.follow(&self.revert.copies(note));
+            }
+            (resolve::LAYER, _) => {
+                self.resolve.record(note, self.seq, self.tree.newest())?;
+                if note.kind == resolve::DISTRUSTED {
+                    self.decision.distrust();
+                    self.wants.distrust();
+                    self.prefixes.distrust();
+                }
+            }
+            (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
+            // Notes of layers that we do not know stay in the log, untouched.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the turn whose calls have no result nodes yet, if the head is one.
+    pub fn open_turn(&self) -> Option<OpenTurn<'_>> {
+        let message = self.head_message();
+        let has_calls = message.role == Role::Assistant && message.calls().next().is_some();
+        has_calls.then(|| OpenTurn { node: self.tree.head(), message })
+    }
+
+    /// Returns the message at the head.
+    pub fn head_message(&self) -> &Message {
+        self.tree.trunk().messages().next_back().expect("the trunk always has the root")
+    }
+
+    pub(crate) fn call(&self, place: &CallPlace) -> Option<&CallStatus> {
+        self.calls.get(&(place.node, place.index))
+    }
+
+    pub(crate) fn is_finished(&self, place: &CallPlace) -> bool {
+        matches!(self.call(place), Some(CallStatus::Finished { .. }))
+    }
+}

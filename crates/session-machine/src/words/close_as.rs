@@ -1,0 +1,35 @@
+//! How a person ends a run.
+
+use serde::{Deserialize, Serialize};
+
+/// How a person ends an open run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CloseAs {
+    /// It is put down. The next run of the session takes it up from there.
+    Checkpoint {
+        /// What to go on from.
+        words: String,
+    },
+    /// Its goal is given up. Nothing goes on before somebody says more.
+    Abandon {
+        /// Why.
+        reason: String,
+    },
+    /// Another run shall try again. It is opened in the same batch, and the reason is its prompt.
+    Retry {
+        /// What to do otherwise.
+        reason: String,
+    },
+}
+
+impl CloseAs {
+    /// Returns what was said with it.
+    pub fn words(&self) -> &str {
+        match self {
+            CloseAs::Checkpoint { words } => words,
+            CloseAs::Abandon { reason } | CloseAs::Retry { reason } => reason,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What both sides speak of: the machine, and whoever does its steps.
+
+pub mod bound;
+pub mod call;
+pub mod close_as;
+pub mod compacted;
+pub mod error;
+pub mod event;
+pub mod files;
+pub mod late;
+pub mod lease;
+pub mod retries;
+pub mod reverts;
+pub mod said;

@@ -1,0 +1,48 @@
+//! What a person said to a question.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use trunkline_resolve_queue::{Rule, Verdict};
+
+/// What a person said to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Said {
+    /// Apply or drop.
+    pub verdict: Verdict,
+    /// Why; may be empty. It changes nothing in what is done.
+    #[serde(default)]
+    pub reason: String,
+    /// Who they are; may be empty. The name of the actor in the record.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// What of a divisible proposal is approved; empty for all of it. The rest counts as discarded.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub only: BTreeSet<String>,
+    /// What they decided ahead with it, as in "apply, and always for `src/**`". Recorded in one batch with the decision,
+    /// or not at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+}
+
+impl Said {
+    /// Says this of all of a proposal; the reason may be empty.
+    pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Said { verdict, reason: reason.into(), name: String::new(), only: BTreeSet::new(), rules: Vec::new() }
+    }
+
+    /// Decides the same ahead. A rule that names nobody is given by who says this.
+    #[must_use]
+    pub fn giving(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Do these parts, and not the others.
+    #[must_use]
+    pub fn only(mut self, parts: impl IntoIterator<Item = String>) -> Self {
+        self.only.extend(parts);
+        self
+    }
+}
