@@ -2,9 +2,9 @@
 
 use clap::ValueEnum;
 
-use crate::args::{MAX_OUTPUT_TOKENS, Model};
+use crate::args::model::{MAX_OUTPUT_TOKENS, Model};
 use crate::model::Named;
-use crate::{limits, place, text};
+use crate::term::{limits, shell, text};
 
 /// Returns the flags that a next command needs to ask the same model at the same place in the same way, also where the
 /// variables are not set that have named it.
@@ -34,12 +34,12 @@ pub(crate) fn model_flags(model: &Model, named: Option<&Named>) -> String {
     ];
     for (flag, value) in said {
         if let Some(value) = value {
-            flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
+            flags.push_str(&format!(" {flag} {}", shell::quoted(&text::one_line(value, 200))));
         }
     }
     for (name, value) in &model.set {
         let field = format!("{name}={value}");
-        flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
+        flags.push_str(&format!(" --set {}", shell::quoted(&text::one_line(&field, 500))));
     }
     flags
 }

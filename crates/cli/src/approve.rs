@@ -14,11 +14,12 @@ use tokio::sync::{Mutex, mpsc};
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::{Decider, Said};
 
-use crate::paint::{self, BOLD, CYAN, DIM, YELLOW, paint, tell};
 use crate::resolve::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::resolve::user;
 use crate::rules;
-use crate::text::{cut, first_lines, one_line, safe};
+use crate::term::style::{self, BOLD, CYAN, DIM, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{cut, first_lines, one_line, safe};
 
 /// How many lines are shown unasked.
 const SHOWN_LINES: usize = 40;
@@ -183,7 +184,7 @@ pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -
     };
     let missing = match &proposal.preview.diff {
         Some(_) => {
-            let (diff, missing) = paint::diff(&text, "    ", limit);
+            let (diff, missing) = style::diff(&text, "    ", limit);
             shown.push_str(&diff);
             missing
         }

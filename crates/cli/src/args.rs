@@ -2,34 +2,28 @@
 //!
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
-mod decide;
-mod decisions;
-mod foreign;
-mod moves;
-mod resolve;
-mod terms;
+pub(crate) mod decide;
+pub(crate) mod decisions;
+pub(crate) mod foreign;
+pub(crate) mod model;
+pub(crate) mod moves;
+pub(crate) mod resolve;
+pub(crate) mod terms;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use trunkline_providers::Bounds;
 use trunkline_session_store::Digest;
 
-use self::decide::AFTER_DECIDE;
-pub(crate) use self::decide::{Close, Decide, DecideAct, Rollback};
-use self::decisions::AFTER_DECISIONS;
-pub(crate) use self::decisions::Decisions;
-pub(crate) use self::foreign::{ALL_WIRES, Audit, End, GivenFormat, ListFormat, Repair, Sanitize, Thinking};
-use self::moves::{AFTER_MERGE, AFTER_NAME};
-pub(crate) use self::moves::{Go, Merge, Name, Reflog};
-use self::resolve::{AFTER_RESOLVE, AFTER_RULES};
-pub(crate) use self::resolve::{Action, AddRule, EffectWord, Resolve, RuleWord, Rules, RulesAct};
-pub(crate) use self::terms::{LeftPrompts, OnStall, Policy, Terms};
-use crate::limits;
-
-/// What a reply may cost unless told, in tokens.
-pub(crate) const MAX_OUTPUT_TOKENS: u32 = 8192;
+use self::decide::{AFTER_DECIDE, Decide};
+use self::decisions::{AFTER_DECISIONS, Decisions};
+use self::foreign::{Audit, Repair, Sanitize};
+use self::model::Model;
+use self::moves::{AFTER_MERGE, AFTER_NAME, Go, Merge, Name, Reflog};
+use self::resolve::{AFTER_RESOLVE, AFTER_RULES, Resolve, Rules};
+use self::terms::Terms;
+use crate::term::limits;
 
 /// Over the options that every command takes.
 const GLOBAL: &str = "Global";
@@ -300,70 +294,6 @@ pub(crate) struct Compact {
     pub(crate) window: Option<u64>,
     #[command(flatten)]
     pub(crate) model: Model,
-}
-
-/// Which model to use.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Model")]
-pub(crate) struct Model {
-    /// Which API to speak; else TRUNKLINE_PROVIDER, else what the other variables suggest
-    #[arg(long, value_name = "NAME")]
-    pub(crate) provider: Option<Api>,
-    /// The model, as the provider calls it; else TRUNKLINE_MODEL
-    #[arg(long, short, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// Where the API is, for example http://localhost:11434/v1
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Whose way of speaking to use, and whose rules for what may be sent, whatever the address says
-    #[arg(long, value_name = "NAME", value_parser = crate::asked::dialects())]
-    pub(crate) dialect: Option<String>,
-    /// Add a field to the body of each request, with a value in JSON or else as text, such as top_k=40; several may be given
-    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::asked::field)]
-    pub(crate) set: Vec<(String, serde_json::Value)>,
-    /// The most that the model may write in one reply, in tokens
-    #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
-    pub(crate) max_output_tokens: u32,
-    /// Ask again at most N times when the connection breaks or the service is busy; 0 for never [default: 8]
-    #[arg(long, value_name = "N")]
-    pub(crate) retries: Option<u32>,
-    /// The most time that this may take for one request, such as 30s or 20m; a service that asks for more is given up on
-    /// [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = limits::of_wait)]
-    pub(crate) retry_for: Option<u64>,
-    /// The most that is taken of one reply, whatever the service sends, in bytes [default: 8388608]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_answer: Option<u64>,
-    /// Also write what the service answers to this file, without keys; what is in it stays
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Let such a file answer in place of the service: no key, no network
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
-    pub(crate) replay: Option<PathBuf>,
-}
-
-impl Model {
-    /// Returns how much is taken of one reply.
-    pub(crate) fn bounds(&self) -> Bounds {
-        let words = self.max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        words.map_or_else(Bounds::default, Bounds::of_answer)
-    }
-}
-
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Api {
-    /// Anthropic Messages
-    Anthropic,
-    /// OpenAI Chat Completions, also as llama.cpp, vLLM, LM Studio, OpenRouter and many others offer it
-    Openai,
-    /// OpenAI Responses
-    Responses,
-    /// Google Gemini
-    Gemini,
-    /// AWS Bedrock Converse
-    Bedrock,
-    /// Ollama's own API
-    Ollama,
 }
 
 #[derive(Debug, Args)]

@@ -8,12 +8,9 @@ use trunkline_providers::{
     Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire, openai_chat,
     openai_responses,
 };
-
-use clap::builder::PossibleValuesParser;
-use serde_json::Value;
 use trunkline_sanitize::WireRules;
 
-use crate::args::Api;
+use crate::args::model::Api;
 
 /// Services that speak Chat in a way of their own.
 const SERVICES: [Service; 6] = [
@@ -98,74 +95,6 @@ pub(crate) fn wire_of(asked: &Origin) -> Option<Box<dyn Wire>> {
         Api::Bedrock => Box::new(Bedrock::new()),
         Api::Ollama => Box::new(Ollama::new()),
     })
-}
-
-/// The names that `--dialect` takes: those of the rules, each of which has a way to write requests.
-pub(crate) fn dialects() -> PossibleValuesParser {
-    PossibleValuesParser::new(WireRules::NAMES.iter().copied().chain(["openai"]))
-}
-
-/// What Trunkline itself writes into a body, on whatever wire: nobody may write it over.
-const OURS: [&str; 22] = [
-    "messages",
-    "model",
-    "tools",
-    "tool_choice",
-    "toolConfig",
-    "tool_config",
-    "stream",
-    "stream_options",
-    "input",
-    "instructions",
-    "contents",
-    "system",
-    "systemInstruction",
-    "system_instruction",
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "maxOutputTokens",
-    "maxTokens",
-    "num_predict",
-    "store",
-    "include",
-];
-
-/// Reads a field of `--set`.
-pub(crate) fn field(typed: &str) -> Result<(String, Value), String> {
-    let (name, value) = typed.split_once('=').ok_or("write it like top_k=40, with a name and a value")?;
-    let name = name.trim();
-    if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err("a field needs a name without white space, like top_k=40".to_owned());
-    }
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    // Limits of output also stand inside of objects, which are merged member by member.
-    let inner = value.as_object().into_iter().flat_map(|members| members.keys());
-    let ours = std::iter::once(name).chain(inner.map(String::as_str)).find(|name| OURS.contains(name));
-    match ours {
-        None => Ok((name.to_owned(), value)),
-        Some(ours) => {
-            Err(format!("{ours} is written by trunkline itself, and cannot be set: {}", instead(ours)))
-        }
-    }
-}
-
-/// Says what can be typed in the place of a field that is ours.
-fn instead(ours: &str) -> &'static str {
-    match ours {
-        "model" => "name the model with --model",
-        "max_tokens"
-        | "max_completion_tokens"
-        | "max_output_tokens"
-        | "maxOutputTokens"
-        | "maxTokens"
-        | "num_predict" => "--max-output-tokens limits the output, and --dialect says in which field",
-        "system" | "systemInstruction" | "system_instruction" | "instructions" => {
-            "`trunkline run --system FILE` gives instructions"
-        }
-        "stream" | "stream_options" | "store" | "include" => "--dialect chooses the way to speak",
-        _ => "it carries the conversation and its tools",
-    }
 }
 
 /// Whether a model of OpenAI's can be asked for its reasoning; those that cannot refuse the question.

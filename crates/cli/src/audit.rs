@@ -12,19 +12,21 @@ use serde_json::json;
 use trunkline_sanitize::{Account, FieldFact, Violation, WireRules};
 use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind};
 
-use crate::args::{ALL_WIRES, Audit};
+use crate::args::foreign::{ALL_WIRES, Audit};
 use crate::beside;
-use crate::fault::{Exit, Fault};
 use crate::findings::{
     damaged, fault_note, faults_json, halves, kinds, orphans, problems, repeated, violation_lines,
     violations_json,
 };
 use crate::history::{History, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::in_order::in_order;
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
-use crate::place::{program, quoted};
 use crate::search::{Candidate, Taken, search};
-use crate::text::{count, one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::shell::{program, quoted};
+use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line, safe};
 
 /// How often progress is told.
 const BEAT: Duration = Duration::from_millis(100);
@@ -59,8 +61,8 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
                     if !shown.is_empty() {
                         progress.clear();
                         match args.json {
-                            true => paint::print_foreign(shown.as_bytes())?,
-                            false => paint::print(&shown)?,
+                            true => out::print_foreign(shown.as_bytes())?,
+                            false => out::print(&shown)?,
                         }
                     }
                 }
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
     )?;
     progress.clear();
     if !args.json {
-        paint::print(&tally.summary())?;
+        out::print(&tally.summary())?;
         tell(&tally.next());
     }
     Ok(tally.exit())
@@ -335,7 +337,7 @@ impl Tally {
         self.unreadable += 1;
         if args.json {
             let told = json!({ "version": 1, "path": path.to_string_lossy(), "error": why });
-            return paint::print_foreign(format!("{told}\n").as_bytes());
+            return out::print_foreign(format!("{told}\n").as_bytes());
         }
         let path = one_line(&path.display().to_string(), usize::MAX);
         tell(&format!("{} {path}: {}\n", paint(RED.bold(), "cannot read"), one_line(why, 300)));

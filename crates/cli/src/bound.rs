@@ -17,14 +17,17 @@ use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, Digest, RunId};
 use trunkline_session_store::{FoundNote, SessionInfo};
 
-use crate::args::Decisions;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell_page};
-use crate::place::{Place, quoted};
+use crate::args::decisions::Decisions;
+use crate::place::Place;
 use crate::progress::verdict_style;
 use crate::reading::{outcome, short_commit};
 use crate::store::{ago, now, short};
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::shell::quoted;
+use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::tell::{self, tell_page};
+use crate::term::text::{count, one_line};
+use crate::term::{out, screen};
 
 /// How a run stands with a repository: its decision is to be bound, or was.
 const TO_BIND: &str = "to_bind";
@@ -34,7 +37,7 @@ const NAMED: usize = 5;
 
 /// What this store knows of the decisions of runs.
 #[derive(Default)]
-struct Known {
+pub(crate) struct Known {
     sessions: Vec<SessionInfo>,
     /// The verdicts, by their runs.
     verdicts: HashMap<String, FoundNote>,
@@ -50,7 +53,7 @@ enum Standing<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+pub(crate) struct Line<'a> {
     version: u32,
     /// None of a decision that only this store has.
     reference: Option<&'a str>,
@@ -130,14 +133,14 @@ pub(crate) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
             }));
         }
     } else {
-        paint::print(&printed)?;
+        out::print(&printed)?;
         for lost in &all.unreadable {
             let (name, why) = (one_line(&lost.reference, 120), one_line(&lost.why, 200));
             tell_page(&format!("{} {name}: {why}\n", paint(YELLOW, "holds no decision:")));
         }
         if all.decisions.is_empty() {
             tell_page("no decision is bound to this repository\n");
-            paint::tell_command("bind:  ", &place.command(&there("run \"…\" --commit --bind", args)));
+            tell::tell_command("bind:  ", &place.command(&there("run \"…\" --commit --bind", args)));
         }
     }
     let missing = known.missing(&all.decisions, &repository);
@@ -161,10 +164,10 @@ pub(crate) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
             _ => ("was bound, and its ref is gone", "look:  ", format!("decisions {run}")),
         };
         tell_page(&format!("{} the decision of run {run} {what}\n", paint(YELLOW, "only in this store:")));
-        paint::tell_command(label, &place.command(&next));
+        tell::tell_command(label, &place.command(&next));
     }
     if args.json {
-        paint::print_lines(printed.as_bytes())?;
+        out::print_lines(printed.as_bytes())?;
     }
     if differ > 0 {
         let refs = count(differ, "ref");
@@ -202,8 +205,8 @@ pub(crate) async fn find(args: &Decisions, revision: &str, place: &Place) -> Res
         });
     }
     match args.json {
-        true => paint::print_lines(printed.as_bytes())?,
-        false => paint::print(&printed)?,
+        true => out::print_lines(printed.as_bytes())?,
+        false => out::print(&printed)?,
     }
     if found.is_empty() && only_here.is_empty() {
         let revision = one_line(revision, 60);
@@ -371,8 +374,8 @@ impl Known {
         let standing = match standing {
             Standing::Same(note) => {
                 let show = place.command(&format!("decisions {} -s {}", decision.run(), self.name(note)));
-                let line = paint::command_line(GREEN, "as in this store  ", &show);
-                return format!("{}{line}", paint::page(&head));
+                let line = screen::command_line(GREEN, "as in this store  ", &show);
+                return format!("{}{line}", screen::page(&head));
             }
             Standing::Differs(note) => format!(
                 "  {} session {} has another decision of this run, with the digest {}; this one has {}\n",
@@ -383,12 +386,12 @@ impl Known {
             ),
             Standing::Absent => format!("  {}\n", paint(YELLOW, "not in this store")),
         };
-        paint::page(&(head + &standing)).into_owned()
+        screen::page(&(head + &standing)).into_owned()
     }
 }
 
 /// What is decided, and by what it was found.
-fn first_lines(decision: &Decision, by: Option<By>) -> String {
+pub(crate) fn first_lines(decision: &Decision, by: Option<By>) -> String {
     let at = u64::try_from(decision.at().milliseconds()).unwrap_or(0);
     let found = by.map(|by| format!("  found by {}\n", words(by))).unwrap_or_default();
     format!(
@@ -399,7 +402,7 @@ fn first_lines(decision: &Decision, by: Option<By>) -> String {
     )
 }
 
-fn rationale(decision: &Decision) -> String {
+pub(crate) fn rationale(decision: &Decision) -> String {
     let words = decision.rationale().map(|words| one_line(words.as_str(), 100));
     words.map(|words| format!("  {}\n", paint(DIM, &words))).unwrap_or_default()
 }
@@ -441,7 +444,7 @@ fn words(by: By) -> &'static str {
     }
 }
 
-fn key(by: By) -> &'static str {
+pub(crate) fn key(by: By) -> &'static str {
     match by {
         By::Commit => "commit",
         By::Trailer => "trailer",
@@ -485,6 +488,6 @@ fn line(bound: &BoundDecision, by: Option<By>, held: Option<&Held>, standing: &S
     })
 }
 
-fn as_line(value: &impl Serialize) -> String {
+pub(crate) fn as_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("it is plain data with text keys") + "\n"
 }

@@ -17,9 +17,9 @@ use trunkline_providers::{
 };
 
 use crate::asked::wire_of;
-use crate::fault::Fault;
-use crate::paint::{DIM, YELLOW, paint};
-use crate::text::decoded;
+use crate::term::fault::Fault;
+use crate::term::style::{DIM, YELLOW, paint};
+use crate::term::text::decoded;
 
 /// The tool whose results differ from run to run.
 const COMMAND: &str = "run_command";

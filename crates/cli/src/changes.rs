@@ -3,8 +3,8 @@
 use serde_json::Value;
 use trunkline_runtime::resolve_queue::{Change, Event, Observation, Outcome, Verdict};
 
-use crate::paint::{DIM, GREEN, RED, YELLOW, paint};
-use crate::text::one_line;
+use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::term::text::one_line;
 
 /// How many files of a partial approval are named.
 const NAMED: usize = 4;

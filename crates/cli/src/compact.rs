@@ -5,14 +5,18 @@ use trunkline_runtime::{Cancel, Compaction};
 use trunkline_session_store::Claim;
 
 use crate::args::Compact;
-use crate::fault::{Exit, Fault};
+use crate::interrupt;
 use crate::letters::{self, Entrance};
-use crate::paint::{self, DIM, MAGENTA, paint, tell};
+use crate::model;
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
-use crate::text::{count, grouped, one_line};
-use crate::{interrupt, model, store};
+use crate::store;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, MAGENTA, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, grouped, one_line};
 
 /// `trunkline compact`.
 pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
@@ -27,7 +31,7 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
             Some(plan) => planned(&plan),
             None => "there is nothing to compact\n".to_owned(),
         };
-        paint::print(&told)?;
+        out::print(&told)?;
         return Ok(Exit::Done);
     }
     let before = model::before(store.as_ref(), &reading).await?;
@@ -69,7 +73,7 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
         made.plan.to,
         count(made.plan.covered, "message")
     );
-    paint::print(&format!("{}\n", paint(MAGENTA, &words)))?;
+    out::print(&format!("{}\n", paint(MAGENTA, &words)))?;
     let (leaving, comes) = (grouped(made.plan.leaving), grouped(made.summary_tokens));
     tell(&format!("about {leaving} prompt tokens leave, about {comes} come\n"));
     let see = place.command(&format!("tree {name}"));

@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
-use crate::limits::size;
-use crate::paint::{DIM, paint, tell};
+use crate::term::limits::size;
+use crate::term::style::{DIM, paint};
+use crate::term::tell::tell;
 
 /// What is over sooner needs no telling.
 const PATIENCE: Duration = Duration::from_secs(2);

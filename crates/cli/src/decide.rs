@@ -9,19 +9,23 @@ use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, Stop};
 use trunkline_session_store::{Claim, InboxId, SessionInfo, StoreError};
 
-use crate::agreement::{Answer, agreed};
-use crate::args::{Close, Decide, DecideAct, Resume, Rollback};
+use crate::args::Resume;
+use crate::args::decide::{Close, Decide, DecideAct, Rollback};
+use crate::args::terms::policy_of;
 use crate::bound;
-use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance, Heard, PATIENCE};
-use crate::paint::{self, DIM, paint, tell, tell_page};
 use crate::place::{Place, Store};
 use crate::progress::{AWAITING_ROLLBACK, still_staged, verdict};
 use crate::reading::Reading;
-use crate::run::{Drive, policy_of};
+use crate::run::Drive;
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::text::{count, one_line};
+use crate::term::confirm::{Answer, agreed};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{self, DIM, paint};
+use crate::term::tell::{self, tell, tell_page};
+use crate::term::text::{count, one_line};
 
 /// How many files in the way are named.
 const IN_THE_WAY: usize = 20;
@@ -129,7 +133,7 @@ pub(crate) async fn finish_rollback(
     if terms.json && args.prompt.is_none() {
         let exit = exit_of(&ended);
         let drive = Drive::new(place, &args.model, terms, policy_of(terms));
-        paint::print_json(&drive.as_json(&session, &Ok(Stop::Decided(Box::new(ended))), &[]))?;
+        out::print_json(&drive.as_json(&session, &Ok(Stop::Decided(Box::new(ended))), &[]))?;
         return Ok(Some(exit));
     }
     Ok(Some(exit_of(&ended)))
@@ -178,7 +182,7 @@ impl Call<'_> {
         folder: &Folder,
         name: &str,
     ) -> Result<Exit, Fault> {
-        let mut printed = paint::Acts::default();
+        let mut printed = out::Acts::default();
         printed.print(&format!("{}\n", verdict(decision)));
         tell_files(decision);
         self.tell_left(decision, close, folder, name);
@@ -210,7 +214,7 @@ impl Call<'_> {
              `git commit` them, or{when}\n"
         ));
         let back = format!("decide rollback {} -s {name}", decision.id());
-        paint::tell_command(&format!("{:<17}", "take them back"), &self.place.command(&back));
+        tell::tell_command(&format!("{:<17}", "take them back"), &self.place.command(&back));
     }
 
     /// Leaves the order to whoever writes the session, for the run that is open now, and carries it out where that one ends
@@ -302,7 +306,7 @@ impl Call<'_> {
         let comparison = session.preview_rollback(of).await.map_err(|fault| self.refused(fault, &name))?;
         // Somebody who agreed beforehand need not be there to read it.
         match args.dry_run {
-            true => paint::print_page(&shown(&comparison))?,
+            true => out::print_page(&shown(&comparison))?,
             false => tell_page(&shown(&comparison)),
         }
         for line in first
@@ -357,7 +361,7 @@ impl Call<'_> {
             }
             Err(fault) => return Err(self.refused(fault, name)),
         };
-        let mut printed = paint::Acts::default();
+        let mut printed = out::Acts::default();
         printed.print(&format!("{}\n", verdict(&decision)));
         tell_files(&decision);
         // Outside of git nobody has kept what was there until now.
@@ -373,7 +377,7 @@ impl Call<'_> {
 
     /// Tells how a rollback has ended that somebody had begun before.
     fn finished(&self, ended: &Decision, name: &str) -> Result<Exit, Fault> {
-        let mut printed = paint::Acts::default();
+        let mut printed = out::Acts::default();
         tell_page(finished(ended));
         printed.print(&format!("{}\n", verdict(ended)));
         tell_files(ended);
@@ -427,7 +431,7 @@ impl Call<'_> {
 
     fn next(&self, commands: &[(String, &str)]) {
         for (command, what) in commands {
-            paint::tell_command(&format!("{what:<17}"), &self.place.command(command));
+            tell::tell_command(&format!("{what:<17}"), &self.place.command(command));
         }
     }
 
@@ -485,7 +489,7 @@ fn shown(comparison: &Comparison) -> String {
         };
         shown.push_str(&format!("{verb} {}\n", one_line(&file.path, 200)));
     }
-    let (diff, left_out) = paint::diff(&comparison.diff, "  ", DIFF_LINES);
+    let (diff, left_out) = style::diff(&comparison.diff, "  ", DIFF_LINES);
     shown.push_str(&diff);
     if left_out > 0 {
         shown.push_str(&paint(DIM, &format!("  … {} left out\n", count(left_out, "more line"))));

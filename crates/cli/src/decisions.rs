@@ -14,12 +14,12 @@ mod undone;
 use trunkline_message_tree::NodeId;
 
 use self::found::{Book, Known, Meant};
-use crate::args::Decisions;
+use crate::args::decisions::Decisions;
 use crate::bound;
-use crate::fault::{Exit, Fault};
 use crate::names::target;
 use crate::place::Place;
 use crate::reading::Reading;
+use crate::term::fault::{Exit, Fault};
 
 /// Lists, shows or checks.
 pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> {

@@ -14,15 +14,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trunkline_message_tree::NodeId;
 use trunkline_providers::{Provider, Scripted};
 
-use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
-use crate::demo::paced::Paced;
-use crate::fault::{Exit, Fault};
+use self::paced::Paced;
+use crate::args::Demo;
+use crate::args::model::{MAX_OUTPUT_TOKENS, Model};
+use crate::args::terms::{Policy, Terms};
 use crate::model::Asked;
-use crate::paint::{BOLD, DIM, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::run::Drive;
 use crate::setup::Folder;
+use crate::term::fault::{Exit, Fault};
+use crate::term::style::{BOLD, DIM, paint};
+use crate::term::tell::tell;
 
 /// A file in the demo's repository, where git does not look, that names it as ours.
 const MARK: &str = ".git/trunkline-demo";

@@ -7,11 +7,13 @@ use trunkline_session_store::doctor::{Examination, Finding, Mended, Remedy, Seve
 use trunkline_session_store::{Digest, Durability, Receipt, SessionInfo, SessionStore, StoreError, Verified};
 
 use crate::args::Doctor;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
 use crate::place::{Kind, Place};
 use crate::store;
-use crate::text::{count, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, GREEN, PLAIN, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, safe};
 
 /// Examines the store, or verifies one session.
 pub(crate) async fn run(args: &Doctor, place: &Place) -> Result<Exit, Fault> {
@@ -50,15 +52,15 @@ fn tell_examined(args: &Doctor, examination: &Examination, place: &Place) -> Res
         if let Some(fields) = told.as_object_mut() {
             fields.insert("version".to_owned(), json!(1));
         }
-        paint::print_json(&told)?;
+        out::print_json(&told)?;
     } else {
-        paint::print(&findings(&examination.findings))?;
+        out::print(&findings(&examination.findings))?;
         let (mark, verdict) = match (sound, examination.findings.is_empty()) {
             (true, true) => (paint(GREEN, "✓"), "everything is as it was written".to_owned()),
             (true, false) => (paint(GREEN, "✓"), "everything is as it was written, with notices".to_owned()),
             (false, _) => (paint(RED, "✗"), examination.remedy().to_string()),
         };
-        paint::print(&summary(&mark, examination.sessions, examination.records, &verdict))?;
+        out::print(&summary(&mark, examination.sessions, examination.records, &verdict))?;
     }
     if !sound && examination.remedy() != Remedy::Nothing {
         tell(&paint(DIM, &format!("  mend it  {}\n", place.command("doctor --fix"))));
@@ -89,7 +91,7 @@ fn tell_mended(args: &Doctor, mended: &Mended) -> Result<Exit, Fault> {
             "saved": saved,
             "set_aside": mended.set_aside,
         });
-        paint::print_json(&told)?;
+        out::print_json(&told)?;
         return Ok(if lost { Exit::Broken } else { Exit::Done });
     }
     let mut told = findings(&mended.before.findings);
@@ -116,7 +118,7 @@ fn tell_mended(args: &Doctor, mended: &Mended) -> Result<Exit, Fault> {
     };
     let mark = if lost { paint(RED, "✗") } else { paint(GREEN, "✓") };
     told.push_str(&summary(&mark, mended.after.sessions, mended.after.records, verdict));
-    paint::print(&told)?;
+    out::print(&told)?;
     Ok(if lost { Exit::Broken } else { Exit::Done })
 }
 
@@ -149,7 +151,7 @@ async fn all(args: &Doctor, place: &Place) -> Result<Exit, Fault> {
             "records": records,
             "findings": findings,
         });
-        paint::print_json(&told)?;
+        out::print_json(&told)?;
         return Ok(if sound { Exit::Done } else { Exit::Broken });
     }
     let lines = broken.iter().map(|(_, what)| format!("{} {what}\n", paint(RED, "loss:")));
@@ -161,7 +163,7 @@ async fn all(args: &Doctor, place: &Place) -> Result<Exit, Fault> {
         }
     };
     told.push_str(&summary(&mark, sessions, records, verdict));
-    paint::print(&told)?;
+    out::print(&told)?;
     if waste.imports > 0 || waste.parts > 0 {
         let left = format!(
             "{} parts of deleted sessions and {} imports that were cut off",
@@ -193,7 +195,7 @@ async fn one(args: &Doctor, named: &str, place: &Place) -> Result<Exit, Fault> {
             "records": found.as_ref().map(|found| found.records),
             "digest": found.as_ref().map(|found| found.digest),
         });
-        paint::print_json(&told)?;
+        out::print_json(&told)?;
     } else {
         let receipt = found.map(|found| format!("receipt {}:{}\n", found.records, found.digest));
         let line = match &verdict {
@@ -203,7 +205,7 @@ async fn one(args: &Doctor, named: &str, place: &Place) -> Result<Exit, Fault> {
             Ok(()) => format!("{} session {name} is as it was written\n", paint(GREEN, "✓")),
             Err(what) => format!("{} {}\n", paint(RED, "✗"), safe(what)),
         };
-        paint::print(&format!("{line}{}", receipt.filter(|_| verdict.is_ok()).unwrap_or_default()))?;
+        out::print(&format!("{line}{}", receipt.filter(|_| verdict.is_ok()).unwrap_or_default()))?;
     }
     Ok(if verdict.is_ok() { Exit::Done } else { Exit::Broken })
 }

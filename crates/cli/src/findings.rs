@@ -10,8 +10,8 @@ use trunkline_message_tree::{Content, Message, ToolResult};
 use trunkline_sanitize::{Account, Repair, Violation};
 use trunkline_transcripts::{Fault, FaultKind, Loss};
 
-use crate::paint::{DIM, GREEN, RED, YELLOW, paint};
-use crate::text::{count, one_line};
+use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::term::text::{count, one_line};
 
 /// How much of a message is quoted.
 const QUOTE: usize = 70;

@@ -16,14 +16,16 @@ use trunkline_session_store::{
 
 use crate::args::Follow;
 use crate::changes;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::place::{Place, Store};
 use crate::progress::{shown_call, verdict};
 use crate::reading::staged;
 use crate::rules;
 use crate::store;
-use crate::text::{first_lines, one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{first_lines, one_line, safe};
 
 /// How much of a result is shown.
 const RESULT_LINES: usize = 6;
@@ -72,7 +74,7 @@ async fn words(store: &Store, info: &SessionInfo, after: u64) -> Result<std::con
     let mut follower = Follower::new(Arc::clone(store), info.id.clone(), after);
     loop {
         let shown: String = follower.next().await?.iter().map(|(_, record)| shown(record)).collect();
-        paint::print(&shown)?;
+        out::print(&shown)?;
     }
 }
 
@@ -90,7 +92,7 @@ async fn lines(store: &Store, info: &SessionInfo, mut after: u64) -> Result<std:
         for kept in &page {
             write_record(kept, &mut lines).map_err(Fault::stdout)?;
         }
-        paint::print_lines(&lines)?;
+        out::print_lines(&lines)?;
     }
 }
 

@@ -12,7 +12,7 @@ use trunkline_sanitize::{
 };
 use trunkline_transcripts::Format;
 
-use crate::args::End;
+use crate::args::foreign::End;
 
 /// Stands for what a person will say next. It never leaves this module.
 const NEXT_PROMPT: &str = "(the next prompt)";

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::fault::Fault;
+use crate::term::fault::Fault;
 
 /// More threads than this only wait for the disk.
 const THREADS: usize = 8;

@@ -6,8 +6,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use trunkline_runtime::Cancel;
 
-use crate::fault::Exit;
-use crate::paint::{YELLOW, paint, tell};
+use crate::term::fault::Exit;
+use crate::term::style::{YELLOW, paint};
+use crate::term::tell::tell;
 
 /// Gives the signal at the first interrupt. Abort the task when there is nothing left to cancel.
 pub(crate) fn watch(cancel: &Cancel) -> JoinHandle<()> {

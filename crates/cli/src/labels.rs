@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 use trunkline_session_store::Amend;
 
 use crate::args::{Several, Tag, Title};
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, DIM, paint, tell};
 use crate::place::Place;
 use crate::store;
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line};
 
 /// `trunkline title`.
 pub(crate) async fn title(args: &Title, place: &Place) -> Result<Exit, Fault> {
@@ -48,7 +50,7 @@ pub(crate) async fn tag(args: &Tag, place: &Place) -> Result<Exit, Fault> {
         tell(&format!("session {name} has no tags\n"));
     }
     let lines: String = tags.iter().map(|tag| format!("{}\n", one_line(tag, usize::MAX))).collect();
-    paint::print(&lines)?;
+    out::print(&lines)?;
     Ok(Exit::Done)
 }
 

@@ -11,11 +11,11 @@ use trunkline_runtime::{Agent, RuntimeError, Session};
 use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore, StoreError};
 
 use crate::args::Sent;
-use crate::fault::{Exit, Fault};
-use crate::paint::tell_page;
 use crate::place::{Place, Store};
 use crate::store::{self, now};
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::tell::tell_page;
+use crate::term::text::one_line;
 
 /// How often somebody who waits for a writer looks whether it is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use anstyle::Style;
 use trunkline_message_tree::{Link, NameKind, Node, NodeId, Role};
 
-use crate::paint::{CYAN, DIM, MAGENTA, YELLOW, paint};
 use crate::reading::Reading;
-use crate::text::count;
+use crate::term::style::{CYAN, DIM, MAGENTA, YELLOW, paint};
+use crate::term::text::count;
 
 /// The links of a session, looked up by node.
 pub(crate) struct Links {

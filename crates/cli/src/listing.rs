@@ -4,14 +4,16 @@ use serde_json::{Value, json};
 use trunkline_session_store::{Find, Found, Hit, SessionInfo, StoreError};
 
 use crate::args::Listing;
-use crate::fault::{Exit, Fault};
-use crate::limits::size;
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
 use crate::place::{Place, Store};
 use crate::reading::{OPEN, WAITS};
 use crate::standing::{RUNNING, Standing, UNREADABLE};
 use crate::store::{self, ago, now, short};
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::limits::size;
+use crate::term::out;
+use crate::term::style::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line};
 
 /// A session as it is listed.
 struct Listed {
@@ -35,13 +37,13 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
     let exit = if unread { Exit::Broken } else { Exit::Done };
     if args.json {
         let listed: Vec<Value> = listed.iter().map(as_json).collect();
-        paint::print_json(&json!({ "version": 1, "store": place.to_string(), "sessions": listed }))?;
+        out::print_json(&json!({ "version": 1, "store": place.to_string(), "sessions": listed }))?;
         return Ok(exit);
     }
     if listed.is_empty() {
         tell(&nothing(args, &all, place));
     } else {
-        paint::print(&table(&listed, &all))?;
+        out::print(&table(&listed, &all))?;
     }
     if unread {
         tell(&paint(DIM, &format!("  look at it  {}\n", place.command("doctor"))));
@@ -133,7 +135,7 @@ fn table(listed: &[Listed], all: &[SessionInfo]) -> String {
 }
 
 fn shown_hit(hit: &Hit) -> String {
-    let part = |text: &str| crate::text::safe(text).into_owned();
+    let part = |text: &str| crate::term::text::safe(text).into_owned();
     format!(
         "    {:<5} {}{}{}\n",
         hit.node.to_string(),

@@ -3,7 +3,6 @@
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
 mod again;
-mod agreement;
 mod approve;
 mod args;
 mod asked;
@@ -18,16 +17,13 @@ mod decide;
 mod decisions;
 mod demo;
 mod doctor;
-mod fault;
 mod findings;
-mod fit;
 mod follow;
 mod history;
 mod in_order;
 mod interrupt;
 mod labels;
 mod letters;
-mod limits;
 mod links;
 mod listing;
 mod marks;
@@ -35,7 +31,6 @@ mod model;
 mod moves;
 mod names;
 mod new_file;
-mod paint;
 mod place;
 mod policy;
 mod progress;
@@ -54,7 +49,7 @@ mod setup;
 mod show;
 mod standing;
 mod store;
-mod text;
+mod term;
 mod transfer;
 mod tree_json;
 mod tree_view;
@@ -65,8 +60,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
-use crate::fault::{Exit, Fault};
 use crate::place::Place;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
 
 fn main() -> ExitCode {
     let line = Line::parse();
@@ -84,7 +80,7 @@ fn main() -> ExitCode {
 
 fn start(line: Line) -> Result<Exit, Fault> {
     let Some(command) = line.command else {
-        paint::print(&format!(
+        out::print(&format!(
             "{}\nNew here? `trunkline demo` shows a whole run in seconds.\n",
             Line::command().render_help().ansi()
         ))?;

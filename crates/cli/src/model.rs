@@ -13,11 +13,11 @@ use trunkline_providers::{
 use trunkline_runtime::{Asked as Server, distrust};
 use trunkline_session_store::SessionStore;
 
-use crate::args::{Api, Model};
+use crate::args::model::{Api, Model};
 use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
 use crate::cassette::{self, Tape};
-use crate::fault::Fault;
 use crate::reading::Reading;
+use crate::term::fault::Fault;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OPENAI: &str = "https://api.openai.com/v1";

@@ -8,19 +8,22 @@ use trunkline_runtime::revert::{self, Sentence};
 use trunkline_runtime::{RuntimeError, Session};
 use trunkline_session_store::Claim;
 
-use crate::args::{Go, Merge, Revert, Sent};
-use crate::fault::{Exit, Fault};
+use crate::args::moves::{Go, Merge};
+use crate::args::{Revert, Sent};
 use crate::letters::{self, Entrance};
 use crate::links::listed;
 use crate::names::target;
-use crate::paint::{self, BOLD, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::progress::span;
 use crate::proposed;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::text::{count, one_line, wrapped};
+use crate::term::fault::{Exit, Fault};
+use crate::term::style::{BOLD, DIM, MAGENTA, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line, wrapped};
+use crate::term::{out, screen};
 
 /// How many files are named that a run has left changed.
 const FILES_NAMED: usize = 5;
@@ -59,7 +62,7 @@ pub(crate) async fn merge(args: &Merge, place: &Place) -> Result<Exit, Fault> {
     let planned = revert::merge(reading.tree(), reading.notes(), &tips)
         .map_err(|refusal| unknown_node(&tips, reading.tree(), refusal.to_string()))?;
     let heading = format!("would merge {} after {}", listed(&planned.with), planned.into);
-    paint::print(&carried(&heading, &planned.sentences, planned.left_out))?;
+    out::print(&carried(&heading, &planned.sentences, planned.left_out))?;
     tell(&paint(DIM, "nothing was changed\n"));
     Ok(Exit::Done)
 }
@@ -124,7 +127,7 @@ async fn carry_out(
         Err(fault) => return Err(refused(fault, &act, &session, &reading)),
     };
     let name = store::short_name(store.as_ref(), &info.id).await;
-    paint::print(&match &act {
+    out::print(&match &act {
         MoveAct::Merge { .. } => said,
         _ => format!("{}\n{said}", paint(MAGENTA, &told(&before, newest, session.tree()))),
     })?;
@@ -201,7 +204,7 @@ fn targets(named: &[String], reading: &Reading) -> Result<Vec<NodeId>, Fault> {
 
 /// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.
 fn carried(heading: &str, sentences: &[Sentence], left_out: usize) -> String {
-    let width = paint::width();
+    let width = screen::width();
     let mut told = format!("{}\n", paint(MAGENTA, &format!("⤺ {heading}")));
     for Sentence { text, kind, from, .. } in sentences {
         let label = kind.map(|kind| format!("{kind}: ")).unwrap_or_default();

@@ -6,16 +6,18 @@ use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::Request;
 use trunkline_session_store::Claim;
 
-use crate::args::Name;
-use crate::fault::{Exit, Fault};
+use crate::args::moves::Name;
 use crate::letters::{self, Entrance};
 use crate::links::name_mark;
-use crate::paint::{self, BOLD, DIM, GREEN, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, GREEN, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line};
 
 /// How many names a fault tells.
 const TOLD: usize = 8;
@@ -80,7 +82,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
     match node {
         Some(node) => {
             let was = was.map(|was| paint(DIM, &format!("; {was}"))).unwrap_or_default();
-            paint::print(&format!("{} is a {kind} at {node} now{was}\n", paint(BOLD, name.as_str())))?;
+            out::print(&format!("{} is a {kind} at {node} now{was}\n", paint(BOLD, name.as_str())))?;
             let there = node == reading.tree().head();
             let (what, next) = match there {
                 true => ("see it", format!("tree {short}")),
@@ -90,7 +92,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
         }
         None => {
             let was = was.unwrap_or_default();
-            paint::print(&format!("nothing is called {name} any more; {was}\n"))?;
+            out::print(&format!("nothing is called {name} any more; {was}\n"))?;
         }
     }
     Ok(Exit::Done)
@@ -99,7 +101,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
 fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
     let tree = reading.tree();
     if args.json {
-        paint::print_json(&json!({ "version": 1, "names": as_json(reading) }))?;
+        out::print_json(&json!({ "version": 1, "names": as_json(reading) }))?;
         return Ok(Exit::Done);
     }
     if reading.names().is_empty() {
@@ -124,7 +126,7 @@ fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
             paint(DIM, &after.unwrap_or_default()),
         ));
     }
-    paint::print(&listed)?;
+    out::print(&listed)?;
     Ok(Exit::Done)
 }
 

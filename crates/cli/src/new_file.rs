@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::fault::Fault;
+use crate::term::fault::Fault;
 
 /// How many names are tried before giving up; every run makes one file.
 const NAMES: usize = 10_000;

@@ -5,8 +5,7 @@
 
 mod url;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,12 +14,12 @@ use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, Sqli
 
 use self::url::{Unusable, Url};
 use crate::args::Everywhere;
-use crate::fault::Fault;
-use crate::paint::{YELLOW, paint, tell};
-use crate::text::{one_line, safe};
+use crate::term::fault::Fault;
+use crate::term::shell::{program, quoted};
+use crate::term::style::{YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{one_line, safe};
 
-/// What the binary is called once it is installed.
-const NAME: &str = "trunkline";
 /// What a place can be.
 const PLACES: &str = "name a file, or postgres://USER@HOST/DATABASE";
 /// Stands for a name that the system does not tell.
@@ -222,26 +221,4 @@ fn own_name() -> String {
         .or_else(|_| std::fs::read_to_string("/etc/hostname"));
     let machine = file.ok().map(|name| one_line(&name, 60)).filter(|name| !name.is_empty());
     format!("process {} on {}", std::process::id(), machine.as_deref().unwrap_or(NO_NAME))
-}
-
-/// Returns how this program is called in the shell that started it: by its name if that is found, else as it was started.
-pub(crate) fn program() -> String {
-    let found = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| is_executable(&folder.join(NAME))));
-    let started: Option<OsString> =
-        std::env::args_os().next().filter(|started| !found && !started.is_empty());
-    started.map_or_else(|| NAME.to_owned(), |started| quoted(&started.to_string_lossy()))
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-/// Returns a word as a shell reads it.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
-    match !text.is_empty() && text.bytes().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }

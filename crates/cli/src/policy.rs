@@ -12,10 +12,10 @@ use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, Effect, Rule, RuleTarget, RuleVerdict, Rules, Scope,
 };
 
-use crate::fault::Fault;
 use crate::rules::sound;
 use crate::store::now;
-use crate::text::{decoded, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{decoded, one_line};
 
 /// The longest file that is read, in bytes. Every rule is asked about everything that is wanted.
 const LONGEST: u64 = 1 << 20;

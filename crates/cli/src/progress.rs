@@ -20,11 +20,13 @@ use trunkline_runtime::{Attempt, Cause, Event, revert};
 
 use crate::bound;
 use crate::changes;
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::proposed;
 use crate::reading::staged;
 use crate::rules;
-use crate::text::{self, cut, one_line};
+use crate::term::limits::duration;
+use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{self, cut, one_line};
 
 /// How much of a proposal's diff is shown in passing.
 const DIFF_LINES: usize = 12;
@@ -393,7 +395,7 @@ impl Progress {
                 one_line(&proposal.label, 160)
             );
             if let (true, Some(diff)) = (self.diffs, &proposal.preview.diff) {
-                let (diff, more) = paint::diff(diff, "    ", DIFF_LINES);
+                let (diff, more) = style::diff(diff, "    ", DIFF_LINES);
                 line.push_str(&format!("\n{}", diff.trim_end_matches('\n')));
                 if more > 0 {
                     line.push_str(&paint(DIM, &format!("\n    … {more} more lines")));
@@ -581,14 +583,6 @@ pub(crate) fn cost(usage: Usage) -> String {
         text::grouped(usage.input_tokens),
         text::grouped(usage.output_tokens)
     )
-}
-
-pub(crate) fn duration(time: Duration) -> String {
-    if time < Duration::from_secs(1) {
-        format!("{} ms", time.as_millis())
-    } else {
-        format!("{:.1} s", time.as_secs_f64())
-    }
 }
 
 fn add(total: &mut Usage, usage: Usage) {

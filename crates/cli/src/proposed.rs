@@ -5,15 +5,17 @@ use trunkline_runtime::revert::{Proposal, ProposalId};
 use trunkline_session_store::Claim;
 
 use crate::args::Revert;
-use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::moves::{tell_given_up, told};
-use crate::paint::{self, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{MAGENTA, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
 
 /// How much of a proposal is shown, in characters.
 const SHOWN: usize = 300;
@@ -49,11 +51,11 @@ pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     match answer {
         StepAnswer::Decline { reason } => {
             session.decline_revert(id, reason.as_deref()).await?;
-            paint::print(&format!("{id} declined\n"))?;
+            out::print(&format!("{id} declined\n"))?;
         }
         _ => {
             session.accept_revert(id).await?;
-            paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, newest, session.tree()))))?;
+            out::print(&format!("{}\n", paint(MAGENTA, &told(&before, newest, session.tree()))))?;
             tell("files are not changed by this\n");
             let name = store::short_name(store.as_ref(), &info.id).await;
             tell_given_up(&reading, &session, place, &name);
@@ -80,7 +82,7 @@ fn list(reading: &Reading) -> Result<Exit, Fault> {
     if lines.is_empty() {
         tell(&format!("{NONE}; name the last node to keep, such as n5\n"));
     }
-    paint::print(&lines)?;
+    out::print(&lines)?;
     Ok(Exit::Done)
 }
 

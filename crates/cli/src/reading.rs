@@ -10,8 +10,8 @@ use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, 
 use trunkline_runtime::{Asked, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
-use crate::fault::Fault;
-use crate::text::one_line;
+use crate::term::fault::Fault;
+use crate::term::text::one_line;
 
 /// The state of a session that a proposal holds up.
 pub(crate) const WAITS: &str = "waits for you";

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind};
 
-use crate::args::Reflog;
-use crate::fault::{Exit, Fault};
+use crate::args::moves::Reflog;
 use crate::links::listed;
-use crate::paint::{self, BOLD, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::store::{self, ago, now};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, MAGENTA, paint};
+use crate::term::tell::tell;
 
 /// Lists the moves, newest first.
 pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
@@ -18,7 +20,7 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
     let reading = Reading::load(store.as_ref(), &info).await?;
     let tree = reading.tree();
     if args.json {
-        paint::print_json(&json!({ "version": 1, "head": tree.head(), "moves": as_json(tree) }))?;
+        out::print_json(&json!({ "version": 1, "head": tree.head(), "moves": as_json(tree) }))?;
         return Ok(Exit::Done);
     }
     let mut rows: Vec<[String; 5]> = tree
@@ -39,7 +41,7 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
         tell("the head was never moved\n");
         return Ok(Exit::Done);
     }
-    paint::print(&table(&rows))?;
+    out::print(&table(&rows))?;
     let name = store::short_name(store.as_ref(), &info.id).await;
     let next = [("undo", latest(tree.plan_undo(now()))), ("redo", latest(tree.plan_redo(now())))];
     for (command, of) in next {

@@ -7,16 +7,18 @@ use std::collections::BTreeSet;
 use trunkline_runtime::across;
 use trunkline_session_store::{Collected, ExpiryReason, Retention, SessionInfo, SessionStore, StoreError};
 
-use crate::agreement::{Answer, agreed};
 use crate::args::{Delete, Prune};
-use crate::fault::{Exit, Fault};
-use crate::limits::size;
-use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::standing::unsettled;
 use crate::store::{self, ago, now, short};
-use crate::text::{count, one_line};
+use crate::term::confirm::{Answer, agreed};
+use crate::term::fault::{Exit, Fault};
+use crate::term::limits::size;
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line};
 
 /// `trunkline delete`.
 pub(crate) async fn delete(args: &Delete, place: &Place) -> Result<Exit, Fault> {
@@ -119,11 +121,11 @@ pub(crate) async fn prune(args: &Prune, place: &Place) -> Result<Exit, Fault> {
         }
     }
     // Somebody who agreed beforehand need not be there to read it.
-    let mut acts = paint::Acts::default();
+    let mut acts = out::Acts::default();
     if args.yes {
         acts.print(&list)
     } else {
-        paint::print(&list)?
+        out::print(&list)?
     }
     if staying > 0 {
         tell(&format!(

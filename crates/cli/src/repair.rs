@@ -12,18 +12,20 @@ use trunkline_sanitize::{Account, RequestFacts, WireRules};
 use trunkline_transcripts::{Conversation, Format, Listed, Transcript, Written, read};
 use uuid::Uuid;
 
-use crate::args::{End, Repair};
+use crate::args::foreign::{End, Repair};
 use crate::beside;
-use crate::fault::{Exit, Fault};
 use crate::findings::{
     account_json, disorder, fault_note, faults_json, halves, loss_note, repair_line, repairs_json,
 };
 use crate::history::{History, Mended, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::new_file;
-use crate::paint::{self, BOLD, DIM, GREEN, YELLOW, paint, tell};
-use crate::place::{program, quoted};
 use crate::second_look::{self, problems_left};
-use crate::text::{count, one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::shell::{program, quoted};
+use crate::term::style::{BOLD, DIM, GREEN, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line, safe};
 
 /// Shows what would be done to a file, or does it to a new one.
 pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
     let disorder = disorder(&transcript.faults);
     if mended.repairs.is_empty() && halves(&transcript.faults).is_empty() && disorder.is_none() {
         return match args.json {
-            true => paint::print_json(&head).map(|()| Exit::Done),
+            true => out::print_json(&head).map(|()| Exit::Done),
             false => nothing_to_do(&case),
         };
     }
@@ -52,9 +54,9 @@ pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
         return apply(&case, &mended, head, &told);
     }
     if args.json {
-        return paint::print_json(&head).map(|()| Exit::Broken);
+        return out::print_json(&head).map(|()| Exit::Broken);
     }
-    paint::print(&told)?;
+    out::print(&told)?;
     tell(&case.shape());
     tell(&case.invitation());
     Ok(Exit::Broken)
@@ -169,7 +171,7 @@ impl<'a> Case<'a> {
 
 fn nothing_to_do(case: &Case<'_>) -> Result<Exit, Fault> {
     let name = &case.rules.name;
-    paint::print(&format!("{} for {name}, {}\n", paint(GREEN, "nothing to repair"), case.what()))?;
+    out::print(&format!("{} for {name}, {}\n", paint(GREEN, "nothing to repair"), case.what()))?;
     tell(&case.shape());
     Ok(Exit::Done)
 }
@@ -192,10 +194,10 @@ fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Resul
     if case.args.json {
         head["written"] = json!(path.to_string_lossy());
         head["problems"] = json!(left);
-        paint::print_json(&head)?;
+        out::print_json(&head)?;
     } else {
         let shown = one_line(&path.display().to_string(), usize::MAX);
-        paint::print(&format!("{told}{} {shown}\n", paint(GREEN, "written:")))?;
+        out::print(&format!("{told}{} {shown}\n", paint(GREEN, "written:")))?;
         for loss in &losses {
             tell(&format!("{}\n", paint(YELLOW, &loss_note(loss))));
         }

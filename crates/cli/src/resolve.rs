@@ -17,14 +17,17 @@ use trunkline_session_store::SessionInfo;
 use self::decision::{Came, How, Outcome, Wish, carry_out};
 use self::found::{groups, proposal, session_of};
 use self::parts::{chosen, left_out, parts};
-pub(crate) use self::shown::expiry;
 use self::shown::state_style;
-use crate::args::{Action, Resolve};
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, DIM, paint, tell};
+use crate::args::resolve::{Action, Resolve};
 use crate::place::Place;
 use crate::reading::Reading;
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
+
+pub(crate) use self::shown::expiry;
 
 /// What means every proposal that waits.
 const ALL: &str = "all";
@@ -101,7 +104,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         carry_out(&store, &info, std::slice::from_ref(&wish), &places(args, place, &again)).await?;
     let Some(came) = came.first() else { return Err(Fault::new(format!("{} is gone", wish.id))) };
     if args.json {
-        paint::print_json(&json!({ "version": 1, "results": [as_json(&info, &wish, came)] }))?;
+        out::print_json(&json!({ "version": 1, "results": [as_json(&info, &wish, came)] }))?;
         return Ok(exit_of(&wish, came, in_person));
     }
     let look = place.command(&format!("resolve {} -s {name}", wish.id));
@@ -114,7 +117,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
         Came::Stands(state, why) => {
-            paint::print(&format!("{} {}\n", wish.id, paint(state_style(*state), &state.to_string())))?;
+            out::print(&format!("{} {}\n", wish.id, paint(state_style(*state), &state.to_string())))?;
             if !why.is_empty() {
                 tell(&format!("{why}\n"));
             }
@@ -134,7 +137,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
 }
 
 /// Where it is carried out, and what to type if that is not there.
-fn places<'a>(args: &'a Resolve, place: &Place, again: &str) -> How<'a> {
+pub(crate) fn places<'a>(args: &'a Resolve, place: &Place, again: &str) -> How<'a> {
     How { folder: args.cwd.as_deref(), wait: args.wait, again: place.command(&format!("{again} -C DIR")) }
 }
 
@@ -154,11 +157,11 @@ pub(crate) fn user() -> String {
 }
 
 /// Returns whether a wish has come true.
-fn is_done(wish: &Wish, came: &Came) -> bool {
+pub(crate) fn is_done(wish: &Wish, came: &Came) -> bool {
     matches!(came, Came::Stands(state, _) if *state == wish.wanted())
 }
 
-fn exit_of(wish: &Wish, came: &Came, in_person: bool) -> Exit {
+pub(crate) fn exit_of(wish: &Wish, came: &Came, in_person: bool) -> Exit {
     match came {
         // Whoever writes the session does it in its own time.
         Came::Left => Exit::Done,
@@ -168,7 +171,7 @@ fn exit_of(wish: &Wish, came: &Came, in_person: bool) -> Exit {
     }
 }
 
-fn as_json(info: &SessionInfo, wish: &Wish, came: &Came) -> Value {
+pub(crate) fn as_json(info: &SessionInfo, wish: &Wish, came: &Came) -> Value {
     let (state, error) = match came {
         Came::Stands(state, why) => (Some(*state), Some(why).filter(|why| !why.is_empty())),
         Came::Refused(reason) => (None, Some(reason)),

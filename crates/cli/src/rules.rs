@@ -14,16 +14,19 @@ use trunkline_runtime::resolve_queue::{
 use trunkline_session_store::{Claim, SessionInfo};
 
 pub(crate) use self::sound::sound;
-use crate::args::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
-use crate::fault::{Exit, Fault};
+
+use crate::args::resolve::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
 use crate::letters::{self, Entrance};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
 use crate::place::{Place, Store};
 use crate::reading::Reading;
 use crate::resolve::user;
 use crate::setup::{self, Folder};
 use crate::store::{self, ago, now};
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, one_line};
 
 /// Why a rule is taken back that the agent does not keep any more.
 const NOT_KEPT: &str = "no longer kept";
@@ -102,7 +105,7 @@ async fn carry_out(
         Wish::Revoke(id, _) => reading.rules().get(*id),
     };
     if let Some(entry) = entry {
-        paint::print(&line(entry))?;
+        out::print(&line(entry))?;
     }
     Ok(Exit::Done)
 }
@@ -114,10 +117,10 @@ async fn list(args: &Rules, store: &Store, info: &SessionInfo, place: &Place) ->
         reading.rules().iter().filter(|entry| args.all || entry.counts(now.0)).collect();
     if args.json {
         let listed: Vec<Value> = shown.iter().map(|entry| as_json(entry, now)).collect();
-        paint::print_json(&json!({ "version": 1, "session": info.id, "rules": listed }))?;
+        out::print_json(&json!({ "version": 1, "session": info.id, "rules": listed }))?;
         return Ok(Exit::Done);
     }
-    paint::print(&shown.iter().map(|entry| line(entry)).collect::<String>())?;
+    out::print(&shown.iter().map(|entry| line(entry)).collect::<String>())?;
     let name = store::short_name(store.as_ref(), &info.id).await;
     let over = reading.rules().iter().count() - shown.len();
     if shown.is_empty() {

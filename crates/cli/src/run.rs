@@ -2,7 +2,7 @@
 //!
 //! stdout gets the answer and nothing else; all that happens on the way is told on stderr.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -18,18 +18,26 @@ use trunkline_session_store::{Claim, SessionStore, StoreError};
 
 use crate::again::model_flags;
 use crate::approve::AtTerminal;
-use crate::args::{Model, Policy, Resume, Run, Terms};
+use crate::args::model::Model;
+use crate::args::terms::{Policy, Terms, policy_of};
+use crate::args::{Resume, Run};
 use crate::cassette::Tape;
-use crate::fault::{Exit, Fault};
+use crate::decide;
+use crate::demo;
+use crate::interrupt;
 use crate::letters::{self, Entrance};
-use crate::model::{Asked, Named};
-use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
-use crate::place::{self, Place};
+use crate::model::{self, Asked, Named};
+use crate::place::Place;
 use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::{decide, demo, interrupt, model, text, tree_view};
+use crate::term::fault::{Exit, Fault};
+use crate::term::stdin::read_stdin;
+use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::{out, screen, shell, text};
+use crate::tree_view;
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
@@ -229,7 +237,7 @@ impl<'a> Drive<'a> {
             _ => Vec::new(),
         };
         if self.terms.json {
-            paint::print_json(&self.as_json(&session, &stop, &changed))?;
+            out::print_json(&self.as_json(&session, &stop, &changed))?;
         }
         let (trouble, account) = self.tape.told();
         if let Some(trouble) = trouble {
@@ -283,7 +291,7 @@ impl<'a> Drive<'a> {
                 true if self.terms.quiet => {}
                 // Before all that only says what could be done.
                 true => tell(&format!("{}\n", self.nothing_to_do(&reading, &name))),
-                false => paint::print(&format!("\n{}", tree_view::picture(&reading, paint::width(), false)))?,
+                false => out::print(&format!("\n{}", tree_view::picture(&reading, screen::width(), false)))?,
             }
         }
         self.tell_ignored(&session, &stop, store).await;
@@ -294,12 +302,12 @@ impl<'a> Drive<'a> {
     /// Prints the answer, unless the same person has just seen it come.
     fn answer(&self, session: &Session) -> Result<(), Fault> {
         let answer = session.answer();
-        if answer.is_empty() || (self.progress.has_shown_answer() && paint::one_screen()) {
+        if answer.is_empty() || (self.progress.has_shown_answer() && screen::one_screen()) {
             return Ok(());
         }
         match std::io::stdout().is_terminal() {
-            true => paint::print(&format!("{}\n", text::safe(&answer))),
-            false => paint::print_raw(format!("{answer}\n").as_bytes()),
+            true => out::print(&format!("{}\n", text::safe(&answer))),
+            false => out::print_raw(format!("{answer}\n").as_bytes()),
         }
     }
 
@@ -428,7 +436,7 @@ impl<'a> Drive<'a> {
     fn look_at(&self, decision: &Decision) -> Option<String> {
         let Verdict::Commit { commit, .. } = decision.verdict() else { return None };
         let folder = self.folder.get()?;
-        Some(format!("git -C {} show {}", place::quoted(folder), short_commit(commit)))
+        Some(format!("git -C {} show {}", shell::quoted(folder), short_commit(commit)))
     }
 
     /// Returns the flag of a file of rules, if one decides.
@@ -556,7 +564,7 @@ fn error_line(fault: &RuntimeError) -> String {
 
 fn flag(named: Option<(&str, &Path)>) -> String {
     let Some((flag, path)) = named else { return String::new() };
-    format!(" {flag} {}", place::quoted(&text::one_line(&path.display().to_string(), 200)))
+    format!(" {flag} {}", shell::quoted(&text::one_line(&path.display().to_string(), 200)))
 }
 
 /// The proposals that nobody but a person may decide on, and that wait for that.
@@ -583,17 +591,6 @@ fn exit_of(stop: &Stop) -> Exit {
     }
 }
 
-pub(crate) fn policy_of(terms: &Terms) -> Policy {
-    if terms.yes { Policy::Always } else { terms.policy.clone().unwrap_or(Policy::Person) }
-}
-
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-fn read_stdin() -> Result<String, Fault> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string());
-    read.and_then(|_| text::decoded(bytes))
-        .map_err(|why| Fault::usage(format!("cannot read the prompt from stdin: {why}")))
 }

@@ -11,14 +11,16 @@ use trunkline_message_tree::Origin;
 use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
 use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
 
-use crate::args::{self, End, GivenFormat, ListFormat, Sanitize};
+use crate::args::foreign::{self, End, GivenFormat, ListFormat, Sanitize};
 use crate::beside;
-use crate::fault::{Exit, Fault};
 use crate::findings::{account_json, damaged, fault_note, loss_note, repair_note, repairs_json};
 use crate::history::{History, Mended, facts, is_own, rules_for_files};
-use crate::paint::{self, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
-use crate::text::{one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{one_line, safe};
 
 /// The byte-order mark of UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     if !is_untouched {
         confirm(&bytes, format, &transcript, &rules, &facts, &mended)?;
     }
-    paint::print_foreign(&bytes)?;
+    out::print_foreign(&bytes)?;
     if !args.quiet {
         for fault in transcript.faults.iter().filter(|fault| fault.kind.is_damage() && !args.json) {
             tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
@@ -136,9 +138,9 @@ fn all_facts(
         None => said_by_body(bytes, facts(format, rules)),
     };
     match args.thinking {
-        Some(args::Thinking::On) => facts.thinking = Thinking::On,
-        Some(args::Thinking::Off) => facts.thinking = Thinking::Off,
-        Some(args::Thinking::Adaptive) => facts.thinking = Thinking::Adaptive,
+        Some(foreign::Thinking::On) => facts.thinking = Thinking::On,
+        Some(foreign::Thinking::Off) => facts.thinking = Thinking::Off,
+        Some(foreign::Thinking::Adaptive) => facts.thinking = Thinking::Adaptive,
         None => {}
     }
     if args.no_tools {

@@ -5,12 +5,12 @@
 use trunkline_sanitize::{RequestFacts, WireRules};
 use trunkline_transcripts::{Fault as Flaw, Format, ReadError, read_as};
 
-use crate::args::End;
+use crate::args::foreign::End;
 use crate::beside;
-use crate::fault::Fault;
 use crate::findings::{damaged, fault_note, halves};
 use crate::history::{History, is_own};
-use crate::text::{count, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{count, one_line};
 
 /// How many problems are named where none should be.
 const SHOWN: usize = 10;

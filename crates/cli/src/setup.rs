@@ -16,11 +16,12 @@ use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Retri
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
-use crate::args::{LeftPrompts, Model, OnStall, Policy, Terms};
+use crate::args::model::Model;
+use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
 use crate::bound;
-use crate::fault::Fault;
 use crate::policy;
 use crate::reading::Reading;
+use crate::term::fault::Fault;
 
 /// What a model is told first, unless a file says otherwise.
 pub(crate) const INSTRUCTIONS: &str = "\

@@ -5,16 +5,17 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 
 use crate::args::Show;
-use crate::fault::{Exit, Fault};
 use crate::links::Links;
 use crate::marks::Marks;
 use crate::names::target;
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
 use crate::store::{self, ago, now};
-use crate::text::{first_lines, one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::term::text::{first_lines, one_line, safe};
 use crate::tree_json::{add_link, verdicts_json};
 use crate::tree_view::{REDONE, note_word, redone};
 use crate::tree_words::{role_style, speaker};
@@ -38,7 +39,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     };
     if args.json {
         reading.fill(store.as_ref(), &ids).await?;
-        paint::print_json(&as_json(&reading, &ids))?;
+        out::print_json(&as_json(&reading, &ids))?;
         return Ok(Exit::Done);
     }
     reading.fill_with_calls(store.as_ref(), &ids).await?;
@@ -69,7 +70,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
             shown.push_str(&format!("{}\n\n", verdict(decision)));
         }
     }
-    paint::print(&shown)?;
+    out::print(&shown)?;
     Ok(Exit::Done)
 }
 
@@ -117,7 +118,7 @@ fn shown_node((reading, links): (&Reading, &Links), id: NodeId, node: &Node, lim
 fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> String {
     match block {
         Content::Text { text } if id == NodeId::ROOT => indented(text, DIM, limit),
-        Content::Text { text } => indented(text, paint::PLAIN, usize::MAX),
+        Content::Text { text } => indented(text, style::PLAIN, usize::MAX),
         Content::Thinking { text, .. } => indented(text, DIM, limit),
         Content::RedactedThinking { .. } => paint(DIM, "  (encrypted reasoning)\n"),
         Content::Image(media) => paint(DIM, &format!("  ({})\n", shown_media("image", media))),

@@ -7,8 +7,8 @@ use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::resolve_queue::State;
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
 
-use crate::fault::Fault;
 use crate::reading::{OPEN, Reading, WAITS, outcome};
+use crate::term::fault::Fault;
 
 /// The state of a session that somebody writes.
 pub(crate) const RUNNING: &str = "running";

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
-use crate::fault::Fault;
-use crate::text::{count, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{count, one_line};
 
 /// Fewer characters of an id are never shown: the milliseconds of version 7 (RFC 9562, 5.7) and the dash in them, so that
 /// a name that was printed stays good when other sessions begin.

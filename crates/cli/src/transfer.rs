@@ -20,12 +20,14 @@ use uuid::Uuid;
 
 use crate::args;
 use crate::counter::{Counted, Counter};
-use crate::fault::{Exit, Fault};
-use crate::limits::size;
-use crate::paint::{Acts, YELLOW, paint, tell};
 use crate::place::Place;
 use crate::store;
-use crate::text::{count, escaped, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::limits::size;
+use crate::term::out::Acts;
+use crate::term::style::{YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::{count, escaped, one_line};
 
 /// `trunkline export`.
 pub(crate) async fn write(args: &args::Export, place: &Place) -> Result<Exit, Fault> {

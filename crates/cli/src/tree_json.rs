@@ -6,7 +6,7 @@ use trunkline_message_tree::Link;
 use crate::names;
 use crate::reading::Reading;
 use crate::store;
-use crate::text::one_line;
+use crate::term::text::one_line;
 
 /// Returns every node with its links, every move, and what stands beside them.
 pub(crate) fn as_json(reading: &Reading) -> Value {

@@ -10,16 +10,17 @@ use trunkline_message_tree::{Link, Message, MessageTree, MoveKind, Node, NodeId,
 use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
-use crate::fault::{Exit, Fault};
 use crate::links::{Links, name_style};
 use crate::marks::Marks;
-use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::{span, verdict};
 use crate::proposed;
 use crate::reading::Reading;
 use crate::store;
-use crate::text::{count, one_line, wrapped};
+use crate::term::fault::{Exit, Fault};
+use crate::term::style::{BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
+use crate::term::text::{count, one_line, wrapped};
+use crate::term::{out, screen};
 use crate::tree_json::as_json;
 use crate::tree_words::{role_style, words};
 
@@ -39,11 +40,11 @@ pub(crate) async fn run(args: &Tree, place: &Place) -> Result<Exit, Fault> {
     if args.json {
         let all: Vec<NodeId> = reading.tree().nodes().map(|(id, _)| id).collect();
         reading.fill(store.as_ref(), &all).await?;
-        paint::print_json(&as_json(&reading))?;
+        out::print_json(&as_json(&reading))?;
     } else {
-        let shown = Drawing::of(&reading, paint::width()).shown(args.all);
+        let shown = Drawing::of(&reading, screen::width()).shown(args.all);
         reading.fill_with_calls(store.as_ref(), &shown).await?;
-        paint::print(&picture(&reading, paint::width(), args.all))?;
+        out::print(&picture(&reading, screen::width(), args.all))?;
     }
     Ok(Exit::Done)
 }

@@ -3,10 +3,10 @@
 use anstyle::Style;
 use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
 
-use crate::paint::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
 use crate::progress::main_argument;
 use crate::reading::Reading;
-use crate::text::one_line;
+use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
+use crate::term::text::one_line;
 
 /// Tells in a few words what a node is.
 pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usize) -> Vec<(Style, String)> {

@@ -9,7 +9,7 @@ use crate::binding::{git, make};
 use crate::fake::{Answer, Scene, calls, says};
 
 // The command has no library; what breaks its lines is tested from here.
-#[path = "../src/fit.rs"]
+#[path = "../src/term/fit.rs"]
 #[expect(dead_code, reason = "pages are looked at as the binary prints them")]
 mod fit;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-pub(super) const AFTER_DECIDE: &str = "\
+pub(crate) const AFTER_DECIDE: &str = "\
 A run ends by itself when the model has answered. `checkpoint`, `abandon` and `retry` end one that is open, with what it has
 changed until now. Files stay as they are, not committed, and a later run commits only files that it changes itself: `git
 commit` them, or roll back. If another process writes the session, it is left a note, stops its turn, and closes the run.

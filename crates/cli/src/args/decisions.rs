@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(super) const AFTER_DECISIONS: &str = "\
+pub(crate) const AFTER_DECISIONS: &str = "\
 Every run ends in one decision: its verdict, who gave it, and what it rests on. An open run is listed too. What cannot be
 read is said, kept as it is, and hides nothing else. --json prints a line for each run; the records stand in it as their
 canonical texts, so that the SHA-256 of the text under `decision` is `digest`. `rolled_back_by` and `applied_again_by` say

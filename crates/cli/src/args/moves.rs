@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-pub(super) const AFTER_MERGE: &str = "\
+pub(crate) const AFTER_MERGE: &str = "\
 What is carried over are the notes of a branch and the last words of its model, each with the nodes that it comes from.
 Files are not changed by this. `trunkline undo` takes it back.
 
@@ -10,7 +10,7 @@ Examples:
   trunkline merge n12 --dry-run                    what the model would read
   trunkline merge parser n31                       two branches, one of them by its name";
 
-pub(super) const AFTER_NAME: &str = "\
+pub(crate) const AFTER_NAME: &str = "\
 A branch follows the head as long as the head is on that line, and stays where the head leaves it. A bookmark stays at its
 node. A name that is taken moves. Wherever a node is named, its name is understood as well.
 

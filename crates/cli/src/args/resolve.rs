@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-pub(super) const AFTER_RESOLVE: &str = "\
+pub(crate) const AFTER_RESOLVE: &str = "\
 Without --session everything that waits is listed, in whatever session and whoever writes it, and a proposal is found in the
 one session in which it waits. If another process writes that session, it is left a note; it reads the note before its next
 step, and applies what was approved. --only names the files of a proposal that has several, by name or number, as
@@ -66,7 +66,7 @@ pub(crate) enum Action {
     Undo,
 }
 
-pub(super) const AFTER_RULES: &str = "\
+pub(crate) const AFTER_RULES: &str = "\
 A rule decides ahead: what it allows is done unasked, what it asks somebody decides on, what it denies does not happen. What
 forbids wins; what names a path or a command outranks what names a tool, and that what names neither; of equals the stricter one
 wins. Without a rule the policy of the run decides. An `allow` has to be narrowed, by --path, --command, --tool or --effect.
@@ -133,7 +133,7 @@ pub(crate) struct AddRule {
     #[arg(long)]
     pub(crate) once: bool,
     /// Until so much time has passed, such as 30m, 12h or 8d
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::limits::of_rule)]
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::term::limits::of_rule)]
     pub(crate) lasting: Option<u64>,
     /// Why
     #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]

@@ -101,3 +101,8 @@ pub(crate) enum OnStall {
     /// Nobody: it is taken at once
     Accept,
 }
+
+/// Returns who decides under these terms.
+pub(crate) fn policy_of(terms: &Terms) -> Policy {
+    if terms.yes { Policy::Always } else { terms.policy.clone().unwrap_or(Policy::Person) }
+}

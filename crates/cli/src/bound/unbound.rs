@@ -7,10 +7,11 @@ use trunkline_git_binding::{BoundDecision, By, NamedCommit};
 use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
 use trunkline_session_store::FoundNote;
 
-use super::{Known, Line, as_line, first_lines, key, rationale};
-use crate::paint::{self, YELLOW};
+use crate::bound::{Known, Line, as_line, first_lines, key, rationale};
 use crate::place::Place;
 use crate::reading::short_commit;
+use crate::term::screen;
+use crate::term::style::YELLOW;
 
 /// How many characters an id has.
 const ID: usize = 36;
@@ -25,7 +26,7 @@ pub(super) struct Unbound<'a> {
 }
 
 /// Finds the verdicts of the store that name a commit, or that its message names; what is bound was found already.
-pub(super) fn of<'a>(known: &'a Known, named: &NamedCommit, bound: &[BoundDecision]) -> Vec<Unbound<'a>> {
+pub(crate) fn of<'a>(known: &'a Known, named: &NamedCommit, bound: &[BoundDecision]) -> Vec<Unbound<'a>> {
     let bound: BTreeSet<String> = bound.iter().map(|bound| bound.decision.run().to_string()).collect();
     let commit = named.commit.to_string();
     // A message may have any number of such lines, and anything in them.
@@ -73,8 +74,8 @@ impl Unbound<'_> {
         }
         told.push_str(&rationale(&self.decision));
         let show = place.command(&format!("decisions {} -s {}", self.decision.run(), known.name(self.note)));
-        let line = paint::command_line(YELLOW, "only in this store, not bound here  ", &show);
-        format!("{}{line}", paint::page(&told))
+        let line = screen::command_line(YELLOW, "only in this store, not bound here  ", &show);
+        format!("{}{line}", screen::page(&told))
     }
 
     pub(super) fn line(&self) -> String {

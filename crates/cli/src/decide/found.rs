@@ -7,11 +7,11 @@ use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, DecisionId, Verdict};
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
-use crate::fault::Fault;
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::store;
-use crate::text::{count, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{count, one_line};
 
 /// How many decisions are named where one was looked for.
 const NAMED: usize = 5;
@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 const LAST: &str = "last";
 
 /// Finds the session of a decision, wherever in the store it is; `last` is of the newest session.
-pub(super) async fn session_of(
+pub(crate) async fn session_of(
     store: &dyn SessionStore,
     named: &str,
     place: &Place,
@@ -78,7 +78,7 @@ pub(super) async fn session_of(
 }
 
 /// Finds the decision that is meant: by the beginning of its id or of its run's.
-pub(super) fn decision(
+pub(crate) fn decision(
     reading: &Reading,
     named: &str,
     session: &str,

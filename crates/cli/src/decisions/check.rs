@@ -15,13 +15,15 @@ use trunkline_runtime::decision_objects::{
 use trunkline_runtime::{family, recorded_objects};
 
 use self::records::Records;
-use super::found::Book;
-use super::lines;
-use crate::args::Decisions;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell_page};
+use crate::args::decisions::Decisions;
+use crate::decisions::found::Book;
+use crate::decisions::lines;
 use crate::place::Place;
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::tell::{self, tell_page};
+use crate::term::text::{count, one_line};
 
 /// How many records of a kind are shown, with a fault and without, and how many faults of each, unless all are asked for.
 const LISTED: usize = 100;
@@ -49,7 +51,7 @@ struct Checked<'a> {
 }
 
 /// `trunkline decisions --check FILE`.
-pub(super) fn file(path: &Path, args: &Decisions) -> Result<Exit, Fault> {
+pub(crate) fn file(path: &Path, args: &Decisions) -> Result<Exit, Fault> {
     let mut records = Records::open(path)?;
     let mut family = Family::new();
     // A byte for each: what is no object needs no second look unless it is shown.
@@ -198,7 +200,7 @@ fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
 }
 
 /// `trunkline decisions --check`, of a session.
-pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Exit, Fault> {
+pub(crate) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Exit, Fault> {
     let mut told = Told::new(args);
     let mut wrong = by_name(&family(&book.log));
     let mut read = BTreeSet::new();
@@ -233,7 +235,7 @@ pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Ex
     let exit = told.end()?;
     if exit == Exit::Done && !args.json {
         let proof = place.command(&format!("doctor {}", book.name));
-        paint::tell_command("that nothing was changed or dropped is proven by  ", &proof);
+        tell::tell_command("that nothing was changed or dropped is proven by  ", &proof);
     }
     Ok(exit)
 }
@@ -327,8 +329,8 @@ impl Told {
     fn write(&mut self) -> Result<(), Fault> {
         let pending = std::mem::take(&mut self.pending);
         match self.json {
-            true => paint::print_lines(pending.as_bytes()),
-            false => paint::print_page(&pending),
+            true => out::print_lines(pending.as_bytes()),
+            false => out::print_page(&pending),
         }
     }
 

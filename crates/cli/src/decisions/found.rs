@@ -12,12 +12,12 @@ use trunkline_runtime::decision_objects::{DecisionId, RunId};
 use trunkline_runtime::{DecidedRun, DecidedRuns, across, decided_runs};
 use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
-use super::undone::{Since, undone};
-use crate::args::Decisions;
-use crate::fault::Fault;
+use crate::args::decisions::Decisions;
+use crate::decisions::undone::{Since, undone};
 use crate::place::Place;
 use crate::store::{self, short};
-use crate::text::{count, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{count, one_line};
 
 /// How many are named where one was looked for.
 const CANDIDATES: usize = 5;
@@ -27,7 +27,7 @@ const SHORTEST_ID: usize = 13;
 const LAST: &str = "last";
 
 /// A session, read.
-pub(super) struct Book {
+pub(crate) struct Book {
     pub(super) info: SessionInfo,
     /// The beginning of its id that people are shown.
     pub(super) name: String,
@@ -42,7 +42,7 @@ pub(super) struct Book {
 }
 
 /// What is meant.
-pub(super) enum Meant {
+pub(crate) enum Meant {
     /// The decisions of a session.
     Session(Box<Book>),
     /// One run of it.
@@ -50,7 +50,7 @@ pub(super) enum Meant {
 }
 
 /// All runs of a store that have keys, and all sessions.
-pub(super) struct Known {
+pub(crate) struct Known {
     pub(super) sessions: Vec<SessionInfo>,
     pub(super) runs: Vec<KnownRun>,
     /// The ids of both, sorted: shared, since every session is named among them.
@@ -174,7 +174,7 @@ fn shared(one: &str, other: &str) -> usize {
 }
 
 /// Finds what is meant by what was typed.
-pub(super) async fn meant(
+pub(crate) async fn meant(
     store: &dyn SessionStore,
     known: &Known,
     args: &Decisions,

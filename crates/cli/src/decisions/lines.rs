@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::NodeId;
 use trunkline_runtime::{CallPlace, DecidedRun, Unreadable};
 
-use super::found::Book;
-use super::told::{changed_lines, cited, state};
+use crate::decisions::found::Book;
+use crate::decisions::told::{changed_lines, cited, state};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -71,7 +71,7 @@ struct Lost<'a> {
 }
 
 /// Returns everything that is known of a run, on a line.
-pub(super) fn of_run(book: &Book, run: &DecidedRun) -> String {
+pub(crate) fn of_run(book: &Book, run: &DecidedRun) -> String {
     let follows = run.opened.as_ref().and_then(|opened| opened.record.opening().predecessor);
     let since = book.since(run);
     let by = |is_applied: bool| {
@@ -116,7 +116,7 @@ fn changed(run: &DecidedRun) -> Option<Changed> {
 }
 
 /// Returns a record that cannot be read, on a line, with its bytes.
-pub(super) fn of_unreadable(book: &Book, record: &Unreadable) -> String {
+pub(crate) fn of_unreadable(book: &Book, record: &Unreadable) -> String {
     line(&Lost {
         version: 1,
         session: book.info.id.as_str(),
@@ -130,7 +130,7 @@ pub(super) fn of_unreadable(book: &Book, record: &Unreadable) -> String {
 }
 
 /// Prints a value on a line.
-pub(super) fn line(value: &impl Serialize) -> String {
+pub(crate) fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("it is plain data with text keys") + "\n"
 }
 

@@ -8,21 +8,23 @@ use trunkline_message_tree::NodeId;
 use trunkline_runtime::DecidedRun;
 use trunkline_session_store::{SessionId, SessionStore, StoreError};
 
-use super::found::{Book, Known};
-use super::lines;
-use super::told::{actor, changed, cited, cost, goal, state, tally, when};
-use crate::args::Decisions;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell, tell_page};
+use crate::args::decisions::Decisions;
+use crate::decisions::found::{Book, Known};
+use crate::decisions::lines;
+use crate::decisions::told::{actor, changed, cited, cost, goal, state, tally, when};
 use crate::place::Place;
-use crate::text::{count, one_line};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::tell::{self, tell, tell_page};
+use crate::term::text::{count, one_line};
 
 /// What is over sooner needs no telling, and how often more is told.
 const PATIENCE: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(250);
 
 /// `trunkline decisions`, of one session.
-pub(super) fn one(args: &Decisions, book: &Book, node: Option<NodeId>, place: &Place) -> Result<Exit, Fault> {
+pub(crate) fn one(args: &Decisions, book: &Book, node: Option<NodeId>, place: &Place) -> Result<Exit, Fault> {
     let runs: Vec<&DecidedRun> =
         book.newest_first().into_iter().filter(|run| node.is_none_or(|node| points_at(run, node))).collect();
     if args.json {
@@ -30,10 +32,10 @@ pub(super) fn one(args: &Decisions, book: &Book, node: Option<NodeId>, place: &P
         if node.is_none() {
             printed.extend(book.decided.unreadable.iter().map(|record| lines::of_unreadable(book, record)));
         }
-        paint::print_lines(printed.as_bytes())?;
+        out::print_lines(printed.as_bytes())?;
         return Ok(Exit::Done);
     }
-    paint::print_page(&section(book, &runs, node))?;
+    out::print_page(&section(book, &runs, node))?;
     if node.is_none() {
         unreadable(book, place);
     }
@@ -44,12 +46,12 @@ pub(super) fn one(args: &Decisions, book: &Book, node: Option<NodeId>, place: &P
         });
         return Ok(Exit::Done);
     };
-    paint::tell_command("look:  ", &place.command(&format!("decisions {}", book.name_of(first))));
+    tell::tell_command("look:  ", &place.command(&format!("decisions {}", book.name_of(first))));
     Ok(Exit::Done)
 }
 
 /// `trunkline decisions --all`.
-pub(super) async fn all(
+pub(crate) async fn all(
     args: &Decisions,
     store: &dyn SessionStore,
     known: &Known,
@@ -80,10 +82,10 @@ pub(super) async fn all(
         if args.json {
             let mut printed: String = runs.iter().map(|run| lines::of_run(&book, run)).collect();
             printed.extend(book.decided.unreadable.iter().map(|record| lines::of_unreadable(&book, record)));
-            paint::print_lines(printed.as_bytes())?;
+            out::print_lines(printed.as_bytes())?;
         } else {
             let gap = if is_first { "" } else { "\n" };
-            paint::print_page(&format!("{gap}{}", section(&book, &runs, None)))?;
+            out::print_page(&format!("{gap}{}", section(&book, &runs, None)))?;
             unreadable(&book, place);
             let decided = runs.iter().find(|run| run.verdict.is_some());
             newest = newest.or_else(|| decided.map(|run| book.name_of(run)));
@@ -94,7 +96,7 @@ pub(super) async fn all(
     progress.clear();
     match newest {
         Some(name) => {
-            paint::tell_command("look:  ", &place.command(&format!("decisions {name}")));
+            tell::tell_command("look:  ", &place.command(&format!("decisions {name}")));
         }
         None if is_first => tell_page("no run has begun in this store\n"),
         None => {}
@@ -119,7 +121,7 @@ fn unreadable(book: &Book, place: &Place) {
     };
     tell_page(&paint(YELLOW, &format!("{} {verb}\n", count(records.len(), "record"))));
     let check = place.command(&format!("decisions --check -s {}", book.name));
-    paint::tell_command("what is wrong:  ", &check);
+    tell::tell_command("what is wrong:  ", &check);
 }
 
 /// Returns a session and what is listed of it.

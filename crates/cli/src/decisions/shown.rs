@@ -5,16 +5,17 @@ use trunkline_runtime::decision_objects::{
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
-use super::found::Book;
-use super::lines;
-use super::told::{actor, cited, cost, goal, kind, letter, size, state, when, words};
-use crate::args::Decisions;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::args::decisions::Decisions;
+use crate::decisions::found::Book;
+use crate::decisions::lines;
+use crate::decisions::told::{actor, cited, cost, goal, kind, letter, size, state, when, words};
 use crate::place::Place;
 use crate::progress::verdict;
 use crate::reading::short_commit;
-use crate::text::{count, first_lines, one_line, safe};
+use crate::term::fault::{Exit, Fault};
+use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::text::{count, first_lines, one_line, safe};
+use crate::term::{out, tell};
 
 /// How much of each part is shown unless all of it is asked for.
 const LINES: usize = 12;
@@ -26,13 +27,13 @@ const LINE_LENGTH: usize = 1_000;
 const DIGITS: usize = 12;
 
 /// `trunkline decisions ID`.
-pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Result<Exit, Fault> {
     let Some(run) = book.run(id) else {
         let list = place.command(&format!("decisions -s {}", book.name));
         return Err(Fault::new("the run is gone").hint(format!("`{list}` lists what is there")));
     };
     if args.json {
-        paint::print_lines(lines::of_run(book, run).as_bytes())?;
+        out::print_lines(lines::of_run(book, run).as_bytes())?;
         return Ok(Exit::Done);
     }
     let limit = |usual: usize| if args.full { usize::MAX } else { usual };
@@ -53,9 +54,9 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
     if let Some(decision) = run.decision() {
         page.part("digest", &format!("{}  of the canonical text", decision.digest()));
     }
-    paint::print_page(&page.shown)?;
+    out::print_page(&page.shown)?;
     for (what, command) in next(args, book, run) {
-        paint::tell_command(&format!("{what:<10} "), &place.command(&command));
+        tell::tell_command(&format!("{what:<10} "), &place.command(&command));
     }
     Ok(Exit::Done)
 }
@@ -227,7 +228,7 @@ impl Page {
     fn diff(&mut self, patch_set: &PatchSet, limit: usize) {
         match patch_set.diff().text() {
             Some(text) => {
-                let (painted, more) = paint::diff(text, "  ", limit);
+                let (painted, more) = style::diff(text, "  ", limit);
                 self.shown.push_str(&painted);
                 self.more(more, "line");
             }

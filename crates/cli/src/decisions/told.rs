@@ -9,15 +9,15 @@ use trunkline_runtime::decision_objects::{
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
-use crate::paint::{DIM, GREEN, RED, YELLOW, paint};
 use crate::progress::verdict_style;
 use crate::reading::{OPEN, outcome};
 use crate::store::{ago, now};
-use crate::text::{count, grouped, one_line};
+use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::term::text::{count, grouped, one_line};
 use crate::tree_words::{calls_in_words, role_style, speaker};
 
 /// How a run ended, in a word or two, and its colour.
-pub(super) fn state(run: &DecidedRun) -> (Style, String) {
+pub(crate) fn state(run: &DecidedRun) -> (Style, String) {
     match run.decision() {
         Some(decision) => (verdict_style(decision.verdict()), outcome(decision)),
         None => (YELLOW, OPEN.to_owned()),
@@ -25,7 +25,7 @@ pub(super) fn state(run: &DecidedRun) -> (Style, String) {
 }
 
 /// What a run was for: the first line of its prompt.
-pub(super) fn goal(run: &DecidedRun, limit: usize) -> String {
+pub(crate) fn goal(run: &DecidedRun, limit: usize) -> String {
     let goal = run.opened.as_ref().map_or("", |opened| opened.record.opening().goal.as_str());
     let first = goal.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     match first {
@@ -35,7 +35,7 @@ pub(super) fn goal(run: &DecidedRun, limit: usize) -> String {
 }
 
 /// Names who did something: what it is, and how it is called.
-pub(super) fn actor(actor: &Actor) -> String {
+pub(crate) fn actor(actor: &Actor) -> String {
     let id = one_line(actor.id.as_str(), 60);
     let kind = one_line(actor.kind.as_str(), 20);
     match actor.display_name.as_deref().map(|name| one_line(name, 60)).filter(|name| !name.is_empty()) {
@@ -45,12 +45,12 @@ pub(super) fn actor(actor: &Actor) -> String {
 }
 
 /// Tells how long ago something was.
-pub(super) fn when(at: Instant) -> String {
+pub(crate) fn when(at: Instant) -> String {
     ago(Timestamp(u64::try_from(at.milliseconds()).unwrap_or(0)), now())
 }
 
 /// Counts what a run changed, if that was anything.
-pub(super) fn changed(run: &DecidedRun) -> Option<String> {
+pub(crate) fn changed(run: &DecidedRun) -> Option<String> {
     match (run.patch_set(), run.decision()) {
         (Some(patch_set), _) => Some(size(patch_set)),
         // Of one that cannot be read the files are known still.
@@ -62,7 +62,7 @@ pub(super) fn changed(run: &DecidedRun) -> Option<String> {
 }
 
 /// Counts added and deleted lines. Numbers of a hostile record can be as large as they like.
-pub(super) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
+pub(crate) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
     let sum = |lines: fn(&TouchedFile) -> Option<u32>| -> u64 {
         patch_set.files().iter().filter_map(lines).map(u64::from).sum()
     };
@@ -70,7 +70,7 @@ pub(super) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
 }
 
 /// Counts files and lines: `2 files +14 −3`.
-pub(super) fn size(patch_set: &PatchSet) -> String {
+pub(crate) fn size(patch_set: &PatchSet) -> String {
     let (added, deleted) = changed_lines(patch_set);
     let counted = |file: &TouchedFile| file.added_lines.is_some() || file.deleted_lines.is_some();
     if !patch_set.files().is_empty() && !patch_set.files().iter().any(counted) {
@@ -85,7 +85,7 @@ pub(super) fn size(patch_set: &PatchSet) -> String {
 }
 
 /// The letter of a change, as git has it, and its colour.
-pub(super) fn letter(change: &Change) -> String {
+pub(crate) fn letter(change: &Change) -> String {
     match change {
         Change::Added => paint(GREEN, "A"),
         Change::Modified => paint(YELLOW, "M"),
@@ -95,7 +95,7 @@ pub(super) fn letter(change: &Change) -> String {
 }
 
 /// Counts what was found, by kind and exit code: `test 2 passed 1 failed, lint 1 passed`.
-pub(super) fn tally(evidence: &[FoundEvidence]) -> String {
+pub(crate) fn tally(evidence: &[FoundEvidence]) -> String {
     let mut kinds: Vec<(String, [usize; 3])> = Vec::new();
     for found in evidence {
         let finding = found.evidence.finding();
@@ -124,7 +124,7 @@ pub(super) fn tally(evidence: &[FoundEvidence]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn kind(kind: &EvidenceKind) -> String {
+pub(crate) fn kind(kind: &EvidenceKind) -> String {
     match kind {
         EvidenceKind::Test => "test".to_owned(),
         EvidenceKind::Lint => "lint".to_owned(),
@@ -134,7 +134,7 @@ pub(super) fn kind(kind: &EvidenceKind) -> String {
 }
 
 /// Tells what a run cost.
-pub(super) fn cost(cost: &Cost) -> String {
+pub(crate) fn cost(cost: &Cost) -> String {
     let asked = [cost.input_tokens, cost.cache_read_tokens, cost.cache_write_tokens];
     let asked = asked.into_iter().fold(0_u64, u64::saturating_add);
     let cached = match cost.cache_read_tokens {
@@ -155,7 +155,7 @@ pub(super) fn cost(cost: &Cost) -> String {
 }
 
 /// What a run points at in its conversation: each node once, with what it is to the run, in the order of their numbers.
-pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
+pub(crate) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
     let mut nodes: Vec<(NodeId, &'static str)> = Vec::new();
     nodes.extend(run.opened.as_ref().map(|opened| (opened.prompt, "prompt")));
     let calls = run.evidence.iter().filter_map(|found| found.call.as_ref());
@@ -180,7 +180,7 @@ pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
 }
 
 /// Tells in a line what was said at a node.
-pub(super) fn words(tree: Option<&MessageTree>, id: NodeId, limit: usize) -> String {
+pub(crate) fn words(tree: Option<&MessageTree>, id: NodeId, limit: usize) -> String {
     let Some(message) = tree.and_then(|tree| tree.node(id).ok()).map(|node| node.message()) else {
         return paint(DIM, "not in this session");
     };

@@ -10,7 +10,7 @@ use trunkline_runtime::decision_objects::{DecisionId, RunId, Verdict};
 
 /// What became of a decision after it was rolled back.
 #[derive(Clone, Copy)]
-pub(super) struct Since {
+pub(crate) struct Since {
     /// The run that rolled it back.
     pub(super) first: RunId,
     /// The last of those that rolled back one another: what it did holds.
@@ -22,7 +22,7 @@ pub(super) struct Since {
 }
 
 /// Returns of each decision that was rolled back how it stands now.
-pub(super) fn undone(decided: &DecidedRuns) -> HashMap<DecisionId, Since> {
+pub(crate) fn undone(decided: &DecidedRuns) -> HashMap<DecisionId, Since> {
     let mut seq = HashMap::new();
     let mut rollbacks = Vec::new();
     for (run, given) in decided.runs.iter().filter_map(|run| Some((run.id, run.verdict.as_ref()?))) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::fault::Fault;
+use crate::term::fault::Fault;
 
 pub(crate) const SOURCE: &str = "slug.sh";
 pub(crate) const TEST: &str = "test.sh";

@@ -12,7 +12,6 @@ use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
 use trunkline_runtime::{Cancel, RuntimeError, Said, Session, across};
 use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore};
 
-use crate::fault::Fault;
 use crate::interrupt;
 use crate::letters::{self, Entrance};
 use crate::place::Store;
@@ -20,7 +19,8 @@ use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store::{self, ago, now};
-use crate::text::one_line;
+use crate::term::fault::Fault;
+use crate::term::text::one_line;
 
 /// How often is looked what became of a note.
 const LOOK_EVERY: Duration = Duration::from_millis(60);
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(60);
 const ENTRANCES: usize = 5;
 
 /// What somebody wants done with a proposal as they saw it.
-pub(super) struct Wish {
+pub(crate) struct Wish {
     pub(super) id: ProposalId,
     pub(super) said: Said,
     /// How often it had been put aside when it was shown.
@@ -36,7 +36,7 @@ pub(super) struct Wish {
 }
 
 /// What became of a wish.
-pub(super) enum Came {
+pub(crate) enum Came {
     /// The proposal stands like this now; the words say why, if it is not as wanted.
     Stands(State, String),
     /// Nothing was decided by it.
@@ -46,7 +46,7 @@ pub(super) enum Came {
 }
 
 /// What became of all, and who carried it out.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     pub(super) came: Vec<Came>,
     /// Whether this process wrote the session.
     pub(super) in_person: bool,
@@ -78,7 +78,7 @@ impl Wish {
 }
 
 /// How wishes are carried out.
-pub(super) struct How<'a> {
+pub(crate) struct How<'a> {
     /// Where the session works, if not where it did.
     pub(super) folder: Option<&'a Path>,
     /// Whether to wait for whoever writes the session, however long that takes.
@@ -88,7 +88,7 @@ pub(super) struct How<'a> {
 }
 
 /// Carries wishes out, or has them carried out.
-pub(super) async fn carry_out(
+pub(crate) async fn carry_out(
     store: &Store,
     info: &SessionInfo,
     wishes: &[Wish],

@@ -11,14 +11,14 @@ use trunkline_session_store::SessionInfo;
 use trunkline_tools::CodingTools;
 
 use crate::reading::Reading;
-use crate::text::one_line;
+use crate::term::text::one_line;
 
 /// How many files are named that are not as they were.
 const NAMED: usize = 8;
 
 /// What was found of the proposals that wait, a line for each file that differs.
 #[derive(Debug, Default)]
-pub(super) struct Drift {
+pub(crate) struct Drift {
     found: BTreeMap<ProposalId, Vec<String>>,
 }
 

@@ -11,20 +11,20 @@ use trunkline_runtime::across;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore};
 
-use super::drift::Drift;
-use crate::fault::Fault;
 use crate::letters;
 use crate::place::Place;
 use crate::reading::Reading;
+use crate::resolve::drift::Drift;
 use crate::standing::unsettled;
 use crate::store::{self, short};
-use crate::text::{count, one_line};
+use crate::term::fault::Fault;
+use crate::term::text::{count, one_line};
 
 /// How many sessions are named where one was looked for.
 const CANDIDATES: usize = 5;
 
 /// A session in which something may be decided.
-pub(super) struct Group {
+pub(crate) struct Group {
     pub(super) reading: Reading,
     /// The beginning of its id that people are shown.
     pub(super) name: String,
@@ -63,13 +63,13 @@ impl Group {
 }
 
 /// The groups that were found, the one with the oldest question first, and what could not be read.
-pub(super) struct Groups {
+pub(crate) struct Groups {
     pub(super) groups: Vec<Group>,
     pub(super) unread: Vec<String>,
 }
 
 /// Finds what waits: in one session if one is named, else in all. With `settled` also what does not wait any more.
-pub(super) async fn groups(
+pub(crate) async fn groups(
     store: &dyn SessionStore,
     session: Option<&str>,
     settled: bool,
@@ -99,7 +99,7 @@ pub(super) async fn groups(
 }
 
 /// Finds the session of a proposal: the one that is named, else the one in which it waits, else the last.
-pub(super) async fn session_of(
+pub(crate) async fn session_of(
     store: &dyn SessionStore,
     proposal: &str,
     session: Option<&str>,
@@ -145,7 +145,7 @@ pub(super) async fn session_of(
 }
 
 /// Finds a proposal in its session.
-pub(super) fn proposal<'a>(reading: &'a Reading, named: &str) -> Result<&'a Entry<Value>, Fault> {
+pub(crate) fn proposal<'a>(reading: &'a Reading, named: &str) -> Result<&'a Entry<Value>, Fault> {
     let entry = named.parse::<ProposalId>().ok().and_then(|id| reading.proposals().get(id));
     entry.ok_or_else(|| {
         let known: Vec<String> = reading

@@ -5,17 +5,19 @@ use trunkline_message_tree::Timestamp;
 use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
 use trunkline_session_store::SessionStore;
 
-use super::found::{Group, Groups, groups};
-use super::shown::{expiry, state_style};
-use crate::args::Resolve;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
+use crate::args::resolve::Resolve;
 use crate::place::Place;
+use crate::resolve::found::{Group, Groups, groups};
+use crate::resolve::shown::{expiry, state_style};
 use crate::store::{ago, now};
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
 
 /// `trunkline resolve` without a proposal.
-pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place) -> Result<Exit, Fault> {
+pub(crate) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place) -> Result<Exit, Fault> {
     let Groups { groups, unread } =
         groups(store, args.session.as_deref(), args.all, args.cwd.as_deref()).await?;
     for fault in &unread {
@@ -31,7 +33,7 @@ pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place)
         if let (Some(_), [one], Some(fields)) = (&args.session, groups.as_slice(), printed.as_object_mut()) {
             fields.insert("session".to_owned(), json!(one.reading.info.id));
         }
-        paint::print_json(&printed)?;
+        out::print_json(&printed)?;
         return Ok(exit);
     }
     let list: Vec<String> = groups
@@ -39,7 +41,7 @@ pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place)
         .filter(|group| group.listed(args.all).next().is_some())
         .map(|one| section(one, args.all))
         .collect();
-    paint::print(&list.join("\n"))?;
+    out::print(&list.join("\n"))?;
     let waiting: Vec<(&Group, &Entry<Value>)> =
         groups.iter().flat_map(|group| group.listed(false).map(move |entry| (group, entry))).collect();
     for group in groups.iter().filter(|group| group.is_void && group.reading.waiting().next().is_some()) {
@@ -89,7 +91,7 @@ fn section(group: &Group, settled: bool) -> String {
 }
 
 /// Names a session on one line: its short name, its title, who writes it.
-pub(super) fn heading(group: &Group) -> String {
+pub(crate) fn heading(group: &Group) -> String {
     let title = match group.reading.info.title.as_str() {
         "" => "(no title)".to_owned(),
         title => one_line(title, 80),
@@ -99,7 +101,7 @@ pub(super) fn heading(group: &Group) -> String {
 }
 
 /// Returns a proposal on one line.
-pub(super) fn line(group: &Group, entry: &Entry<Value>, indent: &str) -> String {
+pub(crate) fn line(group: &Group, entry: &Entry<Value>, indent: &str) -> String {
     let now = now();
     let mut line = format!(
         "{indent}{}  {}  {}  {}",
@@ -125,14 +127,14 @@ pub(super) fn line(group: &Group, entry: &Entry<Value>, indent: &str) -> String 
 }
 
 /// Says why nobody's decision ended it.
-pub(super) fn by_harness(entry: &Entry<Value>) -> Option<String> {
+pub(crate) fn by_harness(entry: &Entry<Value>) -> Option<String> {
     let decision = entry.decision.as_ref().filter(|_| entry.state == State::Discarded)?;
     let is_its = decision.by.kind == ActorKind::Harness && !decision.reason.is_empty();
     is_its.then(|| one_line(&decision.reason, 80))
 }
 
 /// Returns a proposal for programs.
-pub(super) fn as_json(group: &Group, entry: &Entry<Value>) -> Value {
+pub(crate) fn as_json(group: &Group, entry: &Entry<Value>) -> Value {
     let mut listed = json!(entry);
     if let Some(fields) = listed.as_object_mut() {
         fields.insert("command".to_owned(), json!(group.reading.is_command(entry.id)));

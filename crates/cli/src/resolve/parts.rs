@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 use trunkline_runtime::resolve_queue::Entry;
 
-use crate::fault::Fault;
-use crate::paint::{DIM, GREEN, RED, paint};
-use crate::text::one_line;
+use crate::term::fault::Fault;
+use crate::term::style::{DIM, GREEN, RED, paint};
+use crate::term::text::one_line;
 
 /// How many names are repeated to somebody who named another.
 const NAMED: usize = 12;

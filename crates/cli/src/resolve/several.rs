@@ -4,20 +4,22 @@ use serde_json::{Value, json};
 use trunkline_runtime::Said;
 use trunkline_runtime::resolve_queue::Verdict;
 
-use super::decision::{Came, Outcome, Wish, carry_out};
-use super::found::{Group, Groups, groups};
-use super::listing::{heading, line};
-use super::places;
-use super::shown::state_style;
-use crate::agreement::{Answer, agreed};
-use crate::args::Resolve;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, RED, YELLOW, paint, tell};
+use crate::args::resolve::Resolve;
 use crate::place::{Place, Store};
-use crate::text::count;
+use crate::resolve::decision::{Came, Outcome, Wish, carry_out};
+use crate::resolve::found::{Group, Groups, groups};
+use crate::resolve::listing::{heading, line};
+use crate::resolve::places;
+use crate::resolve::shown::state_style;
+use crate::term::confirm::{Answer, agreed};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::count;
 
 /// Applies or discards all that wait, each with a line of its own.
-pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Place) -> Result<Exit, Fault> {
+pub(crate) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Place) -> Result<Exit, Fault> {
     if !args.only.is_empty() {
         return Err(Fault::usage("--only chooses from one proposal; name it in place of `all`"));
     }
@@ -39,7 +41,7 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
     if number == 0 {
         tell("nothing waits for a decision\n");
         if args.json {
-            paint::print_json(&json!({ "version": 1, "results": [] }))?;
+            out::print_json(&json!({ "version": 1, "results": [] }))?;
         }
         let others = groups.iter().any(|group| group.listed(false).next().is_some());
         return Ok(if unread.is_empty() && !others { Exit::Done } else { Exit::Failure });
@@ -56,14 +58,15 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
             return Ok(Exit::Failure);
         }
         Answer::Nobody => {
-            let within = args.session.as_ref().map(|named| format!(" -s {}", crate::place::quoted(named)));
+            let within =
+                args.session.as_ref().map(|named| format!(" -s {}", crate::term::shell::quoted(named)));
             let command = place.command(&format!("resolve all {word}{} --yes", within.unwrap_or_default()));
             return Err(Fault::usage("nothing was decided: nobody can be asked here")
                 .hint(format!("if all of them are meant: {command}")));
         }
     }
     let (alone, again) = (meant.len() == 1, |name: &str| format!("resolve all {word} -s {name}"));
-    let (mut results, mut acts) = (Vec::new(), paint::Acts::default());
+    let (mut results, mut acts) = (Vec::new(), out::Acts::default());
     let (mut done, mut left, mut failed) = (0_usize, 0_usize, unread.len());
     for (group, wishes) in &meant {
         let again = again(&group.name);
@@ -74,12 +77,12 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
             in_person: true,
         });
         for (wish, came) in wishes.iter().zip(&came) {
-            match super::exit_of(wish, came, in_person) {
-                Exit::Done if super::is_done(wish, came) => done += 1,
+            match crate::resolve::exit_of(wish, came, in_person) {
+                Exit::Done if crate::resolve::is_done(wish, came) => done += 1,
                 Exit::Done => left += 1,
                 _ => failed += 1,
             }
-            results.push(super::as_json(&group.reading.info, wish, came));
+            results.push(crate::resolve::as_json(&group.reading.info, wish, came));
             if !args.json {
                 let name = if alone { String::new() } else { format!("{}  ", group.name) };
                 acts.print(&format!("{name}{}\n", told(wish, came)));
@@ -87,7 +90,7 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
         }
     }
     if args.json {
-        paint::print_json(&json!({ "version": 1, "results": Value::from(results) }))?;
+        out::print_json(&json!({ "version": 1, "results": Value::from(results) }))?;
     }
     let mut sum = format!("{done} {past}");
     if left > 0 {

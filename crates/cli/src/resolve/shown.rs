@@ -6,16 +6,18 @@ use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
 
-use super::found::Group;
-use super::listing::{as_json, by_harness};
-use super::parts::{is_divisible, numbered, parts};
 use crate::approve::preview_within;
-use crate::args::Resolve;
-use crate::fault::{Exit, Fault};
-use crate::paint::{self, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::args::resolve::Resolve;
 use crate::place::Place;
+use crate::resolve::found::Group;
+use crate::resolve::listing::{as_json, by_harness};
+use crate::resolve::parts::{is_divisible, numbered, parts};
 use crate::store::{ago, now};
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
 
 /// How many files are named that are not as they were.
 const NAMED: usize = 8;
@@ -26,9 +28,9 @@ const WIDEST: usize = 400;
 const IMPORT: &str = "an import";
 
 /// `trunkline resolve p3`.
-pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &Place) -> Result<Exit, Fault> {
+pub(crate) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &Place) -> Result<Exit, Fault> {
     if args.json {
-        paint::print_json(&as_json(group, entry))?;
+        out::print_json(&as_json(group, entry))?;
         return Ok(Exit::Done);
     }
     let (limit, width) = match args.full {
@@ -44,7 +46,7 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
         shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
     }
     shown.push_str(&standing(group, entry));
-    paint::print(&shown)?;
+    out::print(&shown)?;
     let (id, name) = (entry.id, &group.name);
     let mut next = Vec::new();
     match entry.state {
@@ -171,7 +173,7 @@ pub(crate) fn expiry(end: Timestamp, now: Timestamp) -> String {
     }
 }
 
-pub(super) fn state_style(state: State) -> anstyle::Style {
+pub(crate) fn state_style(state: State) -> anstyle::Style {
     match state {
         State::Applied => GREEN,
         State::Failed | State::Unknown => RED,

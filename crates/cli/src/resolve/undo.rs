@@ -7,17 +7,19 @@ use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{Claim, SessionInfo};
 
 use crate::approve::preview;
-use crate::args::Resolve;
-use crate::fault::{Exit, Fault};
+use crate::args::resolve::Resolve;
 use crate::letters::{self, Entrance};
-use crate::paint::{self, DIM, paint, tell};
 use crate::place::{Place, Store};
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
-use crate::text::one_line;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
 
 /// Offers the undo, and shows what it would do.
-pub(super) async fn run(
+pub(crate) async fn run(
     args: &Resolve,
     (id, name): (ProposalId, &str),
     info: &SessionInfo,
@@ -57,7 +59,7 @@ pub(super) async fn run(
             Some(_) => {}
             None => {
                 if args.json {
-                    paint::print_json(&as_json(info, id, None, None))?;
+                    out::print_json(&as_json(info, id, None, None))?;
                 }
                 return Ok(Exit::Done);
             }
@@ -68,10 +70,10 @@ pub(super) async fn run(
     let offered = reading.waiting().filter(|entry| of(&entry.proposal.undo_of)).last();
     let Some(entry) = offered else { return Err(Fault::new(format!("nothing takes {id} back"))) };
     if args.json {
-        paint::print_json(&as_json(info, id, Some(entry), None))?;
+        out::print_json(&as_json(info, id, Some(entry), None))?;
         return Ok(Exit::Done);
     }
-    paint::print(&preview(entry, usize::MAX).0)?;
+    out::print(&preview(entry, usize::MAX).0)?;
     let undo = entry.id;
     tell(&format!("{undo} takes back what {id} did, once it is applied\n"));
     for command in [format!("resolve {undo} apply -s {name}"), format!("resolve {undo} discard -s {name}")] {
@@ -85,7 +87,7 @@ fn refused(args: &Resolve, info: &SessionInfo, id: ProposalId, reason: &str) -> 
     if !args.json {
         return Err(Fault::new(reason));
     }
-    paint::print_json(&as_json(info, id, None, Some(&reason)))?;
+    out::print_json(&as_json(info, id, None, Some(&reason)))?;
     Ok(Exit::Failure)
 }
 

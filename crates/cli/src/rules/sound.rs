@@ -7,7 +7,7 @@ use std::path::Path;
 
 use trunkline_runtime::resolve_queue::{Rule, RuleTarget, RuleVerdict};
 
-use crate::text::one_line;
+use crate::term::text::one_line;
 
 /// The tool that runs commands.
 const COMMAND: &str = "run_command";

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use uuid::Uuid;
 
-use crate::fault::Fault;
-use crate::text::one_line;
+use crate::term::fault::Fault;
+use crate::term::text::one_line;
 
 /// What one record may have at most, and so what is held of a file at a time.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -20,7 +20,7 @@ const MOST_LAID_ASIDE: u64 = 256 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A file of records, to be gone through as often as needed.
-pub(super) struct Records {
+pub(crate) struct Records {
     file: File,
     shown: String,
     /// Whether all of it is one value.

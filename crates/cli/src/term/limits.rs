@@ -1,5 +1,7 @@
 //! Times, sizes and receipts as people type them.
 
+use std::time::Duration;
+
 use trunkline_session_store::Digest;
 
 const HOUR: u64 = 3_600_000;
@@ -87,4 +89,13 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     }
     let tenths: u64 = tenths.parse().ok()?;
     whole.parse::<u64>().ok()?.checked_mul(*unit)?.checked_add(unit / 10 * tenths)
+}
+
+/// Prints how long something took: `812 ms`, `3.4 s`.
+pub(crate) fn duration(time: Duration) -> String {
+    if time < Duration::from_secs(1) {
+        format!("{} ms", time.as_millis())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
 }

@@ -10,8 +10,10 @@ use trunkline_runtime::{AgentError, RuntimeError};
 use trunkline_session_store::StoreError;
 use trunkline_tools::ToolsError;
 
-use crate::paint::{BOLD, CYAN, DIM, PLAIN, RED, command_line, page, paint, tell};
-use crate::{place, text};
+use crate::term::screen::{command_line, page};
+use crate::term::style::{BOLD, CYAN, DIM, PLAIN, RED, paint};
+use crate::term::tell::tell;
+use crate::term::{shell, text};
 
 /// How the program ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -188,10 +190,10 @@ impl From<StoreError> for Fault {
 /// Says how a database and its log come together again.
 fn torn(fault: Fault, place: &str, database: Option<&str>, log: Option<&str>) -> Fault {
     let command =
-        |store: &str, rest: &str| format!("{} --store {} {rest}", place::program(), place::quoted(store));
+        |store: &str, rest: &str| format!("{} --store {} {rest}", shell::program(), shell::quoted(store));
     match (database, log) {
         (Some(database), Some(_)) => {
-            let join = format!("doctor --fix --database {}", place::quoted(database));
+            let join = format!("doctor --fix --database {}", shell::quoted(database));
             fault.command("bring both together there", command(place, &join)).hint(format!(
                 "or move the database back to {place}, if nothing is there, and go on as before"
             ))

@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use crate::paint::{YELLOW, paint, tell};
+use crate::term::style::{YELLOW, paint};
+use crate::term::tell::tell;
 
 /// Whether somebody has agreed.
 pub(crate) enum Answer {
