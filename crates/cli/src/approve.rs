@@ -5,7 +5,6 @@
 
 mod always;
 
-use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 
 use async_trait::async_trait;
@@ -14,12 +13,12 @@ use tokio::sync::{Mutex, mpsc};
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::{Decider, Said};
 
-use crate::resolve::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::resolve::user;
-use crate::rules;
-use crate::term::style::{self, BOLD, CYAN, DIM, YELLOW, paint};
+use crate::shown::parts::{chosen, is_divisible, left_out, numbered, parts};
+use crate::shown::proposal::preview;
+use crate::shown::rule;
+use crate::term::style::{CYAN, DIM, paint};
 use crate::term::tell::tell;
-use crate::term::text::{cut, first_lines, one_line, safe};
 
 /// How many lines are shown unasked.
 const SHOWN_LINES: usize = 40;
@@ -147,7 +146,7 @@ async fn always(proposal: &Entry<Value>, typed: &str, lines: &mut Lines) -> Opti
     let mut typed = typed.trim().to_owned();
     if typed.parse::<usize>().is_err() {
         for (number, rule) in (1..).zip(&offers) {
-            tell(&format!("  {number}  {}\n", rules::told(rule)));
+            tell(&format!("  {number}  {}\n", rule::told(rule)));
         }
         tell(&format!("{} ", paint(CYAN.bold(), "which rule? it counts from now on; Enter for none:")));
         typed = lines.recv().await?.trim().to_owned();
@@ -158,46 +157,6 @@ async fn always(proposal: &Entry<Value>, typed: &str, lines: &mut Lines) -> Opti
         tell(&paint(DIM, "no rule was given\n"));
         return Some(None);
     };
-    tell(&paint(DIM, &format!("rule: {}; `trunkline rules` lists it\n", rules::told(&rule))));
+    tell(&paint(DIM, &format!("rule: {}; `trunkline rules` lists it\n", rule::told(&rule))));
     Some(Some(says(Verdict::Approve, "").giving(rule)))
-}
-
-/// Returns a proposal as a person needs it to decide, and how many lines of it are missing.
-pub(crate) fn preview(entry: &Entry<Value>, limit: usize) -> (String, usize) {
-    preview_within(entry, limit, usize::MAX)
-}
-
-/// As [`preview`], with lines of at most `width` characters. One that is cut counts as missing.
-pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -> (String, usize) {
-    let proposal = &entry.proposal;
-    let mut shown = format!(
-        "{} {} {}\n",
-        paint(YELLOW, "±"),
-        paint(BOLD, &entry.id.to_string()),
-        paint(BOLD, &one_line(&proposal.label, 200))
-    );
-    let text = proposal.preview.diff.as_deref().unwrap_or(&proposal.preview.text);
-    let long = text.lines().take(limit).filter(|line| line.chars().count() > width).count();
-    let text = match long {
-        0 => Cow::Borrowed(text),
-        _ => Cow::Owned(text.lines().map(|line| cut(line, width) + "\n").collect()),
-    };
-    let missing = match &proposal.preview.diff {
-        Some(_) => {
-            let (diff, missing) = style::diff(&text, "    ", limit);
-            shown.push_str(&diff);
-            missing
-        }
-        None => {
-            let (lines, missing) = first_lines(&text, limit);
-            for line in lines {
-                shown.push_str(&format!("    {}\n", safe(line)));
-            }
-            missing
-        }
-    };
-    if missing > 0 {
-        shown.push_str(&paint(DIM, &format!("    … {missing} more lines\n")));
-    }
-    (shown, missing + long)
 }

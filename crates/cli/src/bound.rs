@@ -12,16 +12,16 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trunkline_git_binding::{BindError, BoundDecision, By, Found, Held, Repository};
-use trunkline_runtime::Event;
-use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, Digest, RunId};
+use trunkline_runtime::{Event, across};
 use trunkline_session_store::{FoundNote, SessionInfo};
 
 use crate::args::decisions::Decisions;
 use crate::place::Place;
-use crate::progress::verdict_style;
-use crate::reading::{outcome, short_commit};
-use crate::store::{ago, now, short};
+use crate::shown::session::short;
+use crate::shown::time::ago;
+use crate::shown::verdict::{outcome, short_commit, verdict_style};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::shell::quoted;
 use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -254,20 +254,6 @@ pub(crate) fn check(folder: &Path) -> Result<(), Fault> {
         Ok(None) => Err(Fault::usage(format!("--bind needs a git repository, and {shown} is in none"))
             .hint(format!("`git init` makes one, {without}"))),
         Err(error) => Err(unbound(error).hint(without)),
-    }
-}
-
-/// Tells what was bound, or was not.
-pub(crate) fn told(event: &Event) -> Option<String> {
-    match event {
-        Event::Bound { reference, .. } => {
-            Some(format!("{}\n", paint(DIM, &format!("  bound: {}", one_line(reference, 200)))))
-        }
-        Event::NotBound { run, why } => {
-            let (run, why) = (one_line(run, 36), one_line(why, 400));
-            Some(format!("{} run {run}: {why}\n", paint(YELLOW, "not bound:")))
-        }
-        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::letters::{self, Entrance};
 use crate::model;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
 use crate::term::fault::{Exit, Fault};

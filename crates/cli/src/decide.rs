@@ -15,10 +15,13 @@ use crate::args::terms::policy_of;
 use crate::bound;
 use crate::letters::{self, Entrance, Heard, PATIENCE};
 use crate::place::{Place, Store};
-use crate::progress::{AWAITING_ROLLBACK, still_staged, verdict};
-use crate::reading::Reading;
+use crate::progress::AWAITING_ROLLBACK;
+use crate::reading::session::Reading;
 use crate::run::Drive;
 use crate::setup::{self, Folder};
+use crate::shown::binding;
+use crate::shown::files::still_staged;
+use crate::shown::verdict::verdict;
 use crate::store;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
@@ -409,7 +412,7 @@ impl Call<'_> {
         let unbound = bound::ToldUnbound::default();
         let told = move |event: &Event| {
             tell_event(event);
-            if let Some(line) = bound::told(event).filter(|_| unbound.is_news(event)) {
+            if let Some(line) = binding::told(event).filter(|_| unbound.is_news(event)) {
                 tell_page(&line);
             }
         };

@@ -8,7 +8,6 @@ mod found;
 mod lines;
 mod listing;
 mod shown;
-mod told;
 mod undone;
 
 use trunkline_message_tree::NodeId;
@@ -16,9 +15,9 @@ use trunkline_message_tree::NodeId;
 use self::found::{Book, Known, Meant};
 use crate::args::decisions::Decisions;
 use crate::bound;
-use crate::names::target;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::names::target;
+use crate::reading::session::Reading;
 use crate::term::fault::{Exit, Fault};
 
 /// Lists, shows or checks.

@@ -20,7 +20,7 @@ use crate::args::model::{MAX_OUTPUT_TOKENS, Model};
 use crate::args::terms::{Policy, Terms};
 use crate::model::Asked;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::run::Drive;
 use crate::setup::Folder;
 use crate::term::fault::{Exit, Fault};

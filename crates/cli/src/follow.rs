@@ -15,11 +15,11 @@ use trunkline_session_store::{
 };
 
 use crate::args::Follow;
-use crate::changes;
 use crate::place::{Place, Store};
-use crate::progress::{shown_call, verdict};
-use crate::reading::staged;
-use crate::rules;
+use crate::shown::call::shown_call;
+use crate::shown::changes::{self, staged};
+use crate::shown::rule;
+use crate::shown::verdict::verdict;
 use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -198,7 +198,7 @@ fn shown_note(note: &Note) -> Option<String> {
             }
             changes::told(&event)
         }
-        ("resolve", "rule") => rules::event(&serde_json::from_str(&note.body).ok()?),
+        ("resolve", "rule") => rule::event(&serde_json::from_str(&note.body).ok()?),
         ("tree", "name") => {
             let Naming { name, kind, node, .. } = serde_json::from_str(&note.body).ok()?;
             let told = match node {

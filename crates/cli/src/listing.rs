@@ -5,9 +5,10 @@ use trunkline_session_store::{Find, Found, Hit, SessionInfo, StoreError};
 
 use crate::args::Listing;
 use crate::place::{Place, Store};
-use crate::reading::{OPEN, WAITS};
+use crate::shown::session::{self, OPEN, WAITS, short};
+use crate::shown::time::ago;
 use crate::standing::{RUNNING, Standing, UNREADABLE};
-use crate::store::{self, ago, now, short};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
 use crate::term::out;
@@ -146,7 +147,7 @@ fn shown_hit(hit: &Hit) -> String {
 }
 
 fn as_json(Listed { found, state }: &Listed) -> Value {
-    let mut listed = store::as_json(&found.info);
+    let mut listed = session::as_json(&found.info);
     if let Some(fields) = listed.as_object_mut() {
         fields.insert("running".to_owned(), json!(state == RUNNING));
         fields.insert("state".to_owned(), json!(state));

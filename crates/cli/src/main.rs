@@ -10,7 +10,6 @@ mod audit;
 mod beside;
 mod bound;
 mod cassette;
-mod changes;
 mod compact;
 mod counter;
 mod decide;
@@ -24,9 +23,7 @@ mod in_order;
 mod interrupt;
 mod labels;
 mod letters;
-mod links;
 mod listing;
-mod marks;
 mod model;
 mod moves;
 mod names;
@@ -47,13 +44,12 @@ mod search;
 mod second_look;
 mod setup;
 mod show;
+mod shown;
 mod standing;
 mod store;
 mod term;
 mod transfer;
-mod tree_json;
-mod tree_view;
-mod tree_words;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -114,7 +110,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Sessions(args) => listing::run(args, place).await,
         SessionCommand::Show(args) => show::run(args, place).await,
         SessionCommand::Follow(args) => follow::run(args, place).await,
-        SessionCommand::Tree(args) => tree_view::run(args, place).await,
+        SessionCommand::Tree(args) => tree::run(args, place).await,
         SessionCommand::Decisions(args) => decisions::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Rules(args) => rules::run(args, place).await,

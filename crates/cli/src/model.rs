@@ -16,7 +16,7 @@ use trunkline_session_store::SessionStore;
 use crate::args::model::{Api, Model};
 use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
 use crate::cassette::{self, Tape};
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::term::fault::Fault;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";

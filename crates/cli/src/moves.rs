@@ -11,13 +11,13 @@ use trunkline_session_store::Claim;
 use crate::args::moves::{Go, Merge};
 use crate::args::{Revert, Sent};
 use crate::letters::{self, Entrance};
-use crate::links::listed;
-use crate::names::target;
 use crate::place::Place;
-use crate::progress::span;
 use crate::proposed;
-use crate::reading::Reading;
+use crate::reading::names::target;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
+use crate::shown::moves::told;
+use crate::shown::nodes::listed;
 use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{BOLD, DIM, MAGENTA, paint};
@@ -269,24 +269,4 @@ fn put_aside(reading: &Reading, session: &Session) -> String {
         [] => String::new(),
         all => format!("; {} put aside, `undo` brings back what it can", all.join(", ")),
     }
-}
-
-/// Tells what left the trunk, what came back and what is new there; `newest` was the newest node before.
-pub(crate) fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> String {
-    let after = tree.trunk().ids();
-    let left: Vec<NodeId> = before.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
-    let came = after.iter().copied().skip_while(|id| before.contains(id));
-    let (back, new): (Vec<NodeId>, Vec<NodeId>) = came.partition(|id| *id <= newest);
-    let mut told = Vec::new();
-    if !left.is_empty() {
-        told.push(format!("left {} ({})", span(&left), count(left.len(), "node")));
-    }
-    if !back.is_empty() {
-        told.push(format!("{} on the trunk again", span(&back)));
-    }
-    if !new.is_empty() {
-        told.push(format!("{} added", span(&new)));
-    }
-    told.push(format!("head at {}", tree.head()));
-    format!("⤺ {}", told.join(", "))
 }

@@ -1,43 +1,25 @@
 //! `trunkline name`: what people call branches and nodes, and what is meant where a node is asked for.
 
 use serde_json::json;
-use trunkline_message_tree::{NameKind, Naming, NodeId};
+use trunkline_message_tree::{NameKind, Naming};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::Request;
 use trunkline_session_store::Claim;
 
 use crate::args::moves::Name;
 use crate::letters::{self, Entrance};
-use crate::links::name_mark;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::names::target;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
+use crate::shown::links::name_mark;
+use crate::shown::tree_json::names_json;
 use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, GREEN, paint};
 use crate::term::tell::tell;
-use crate::term::text::{count, one_line};
-
-/// How many names a fault tells.
-const TOLD: usize = 8;
-
-/// Returns the node that somebody means: `n12`, `12`, `[n12]`, or where a name leads.
-pub(crate) fn target(named: &str, reading: &Reading) -> Result<NodeId, Fault> {
-    if let Ok(node) = named.parse() {
-        return Ok(node);
-    }
-    reading.names().find(reading.tree(), named.trim()).ok_or_else(|| {
-        let fault = Fault::usage(format!("there is no node and no name {:?}", one_line(named, 60)));
-        let known: Vec<&str> =
-            reading.names().all(reading.tree()).take(TOLD).map(|(name, ..)| name.as_str()).collect();
-        let more = if reading.names().len() > TOLD { ", …" } else { "" };
-        match known.as_slice() {
-            [] => fault.hint("a node is named like n12; `trunkline name` gives names"),
-            known => fault.hint(format!("a node is named like n12; names: {}{more}", known.join(", "))),
-        }
-    })
-}
+use crate::term::text::count;
 
 /// `trunkline name`.
 pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
@@ -101,7 +83,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
 fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
     let tree = reading.tree();
     if args.json {
-        out::print_json(&json!({ "version": 1, "names": as_json(reading) }))?;
+        out::print_json(&json!({ "version": 1, "names": names_json(reading) }))?;
         return Ok(Exit::Done);
     }
     if reading.names().is_empty() {
@@ -128,13 +110,4 @@ fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
     }
     out::print(&listed)?;
     Ok(Exit::Done)
-}
-
-/// Returns the names for programs: with the node that each was given to, and where it leads now.
-pub(crate) fn as_json(reading: &Reading) -> serde_json::Value {
-    let names = reading.names().all(reading.tree()).map(|(name, kind, leads_to)| {
-        let given = reading.names().get(name.as_str()).map(|(_, node)| node);
-        json!({ "name": name, "kind": kind, "node": given, "leads_to": leads_to })
-    });
-    names.collect()
 }

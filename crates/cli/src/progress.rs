@@ -7,35 +7,29 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anstyle::Style;
 use serde_json::Value;
-use trunkline_message_tree::{
-    Author, Message, MessageTree, MoveKind, NodeId, Role, StopReason, ToolResult, Usage,
-};
+use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, StopReason, Usage};
 use trunkline_providers::Event as Streamed;
-use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
 use trunkline_runtime::{Attempt, Cause, Event, revert};
 
 use crate::bound;
-use crate::changes;
-use crate::proposed;
-use crate::reading::staged;
-use crate::rules;
+use crate::shown::call::{finished, shown_call};
+use crate::shown::changes::{self, staged};
+use crate::shown::files::{named_files, still_staged};
+use crate::shown::moves::{moved_line, reverted};
+use crate::shown::verdict::verdict;
+use crate::shown::{binding, rule, step_back};
 use crate::term::limits::duration;
-use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::term::style::{self, BOLD, CYAN, DIM, MAGENTA, YELLOW, paint};
 use crate::term::tell::tell;
-use crate::term::text::{self, cut, one_line};
+use crate::term::text::{self, one_line};
 
 /// How much of a proposal's diff is shown in passing.
 const DIFF_LINES: usize = 12;
-/// How much of a failed call's output is shown in passing.
-const OUTPUT_LINES: usize = 3;
 /// The provider of models that only play.
 const SCRIPTED: &str = "scripted";
-/// How many groups of nodes are named.
-const RUNS: usize = 5;
 /// Said while a rollback is left to whoever was at it when the session was taken over.
 pub(crate) const AWAITING_ROLLBACK: &str = "… an earlier writer was putting files back; waiting until it has ended or its time is over, a minute at most";
 
@@ -190,13 +184,13 @@ impl Progress {
                 }
             }
             Event::Rule(event) => {
-                if let Some(line) = rules::event(event) {
+                if let Some(line) = rule::event(event) {
                     self.line(&line);
                 }
             }
             Event::Reverted(record) => self.line(&reverted(record)),
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
-                self.line(&paint(YELLOW, &proposed::shown(open)))
+                self.line(&paint(YELLOW, &step_back::shown(open)))
             }
             Event::Learned { wants, refused: true } => {
                 self.line(&paint(DIM, &format!("· the service wants {wants}; it is asked so from now on")));
@@ -228,7 +222,7 @@ impl Progress {
             // That it is not was asked for, so it is said also to those who want to hear of nothing else.
             Event::Bound { .. } | Event::NotBound { .. } => {
                 self.end_line();
-                tell(&bound::told(event).unwrap_or_default());
+                tell(&binding::told(event).unwrap_or_default());
             }
             Event::LeftAlone { files } => {
                 let told = "left alone, changed by somebody else meanwhile";
@@ -428,161 +422,6 @@ fn remember(calls: &mut Calls, node: NodeId, message: &Message) {
     for (index, call) in (0..).zip(message.calls()) {
         calls.insert((node, index), (call.name.clone(), call.arguments.clone()));
     }
-}
-
-/// Tells which call this is, on one line.
-pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
-    let (tool, argument) = (paint(BOLD, &one_line(tool, 40)), main_argument(arguments, 80));
-    if argument.is_empty() { tool } else { format!("{tool} {argument}") }
-}
-
-/// Returns the argument that says most, or all of them if none is known to.
-pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
-    let parsed: Option<Value> = serde_json::from_str(arguments).ok();
-    let known = ["path", "command", "pattern", "query", "id", "step", "name", "url"];
-    let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
-    match (found, &parsed) {
-        (Some(found), _) => one_line(found, limit),
-        (None, Some(parsed)) if !edited(parsed).is_empty() => one_line(&edited(parsed).join(", "), limit),
-        (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
-        (None, _) => one_line(arguments, limit),
-    }
-}
-
-/// The files that a call edits together.
-fn edited(arguments: &Value) -> Vec<&str> {
-    let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
-    let mut paths: Vec<&str> = edits.filter_map(|edit| edit.get("path")?.as_str()).collect();
-    paths.dedup();
-    paths
-}
-
-fn finished(tool: &str, arguments: &str, result: &ToolResult, elapsed: Option<Duration>) -> String {
-    let words = result.text();
-    let mark = match (result.is_error, elapsed) {
-        (false, _) => paint(GREEN, "✓"),
-        (true, Some(_)) => paint(RED, "✗"),
-        (true, None) => paint(YELLOW, "⊘"),
-    };
-    let first = one_line(words.lines().next().unwrap_or_default(), 120);
-    let status = match elapsed {
-        // It tells the time itself.
-        _ if tool == "run_command" && !first.is_empty() => first,
-        Some(elapsed) if !result.is_error => duration(elapsed),
-        _ => first,
-    };
-    let mut line = format!("{mark} {} {}", shown_call(tool, arguments), paint(DIM, &format!("· {status}")));
-    if result.is_error && elapsed.is_some() {
-        let said: Vec<&str> = words.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
-        let tail = said.iter().skip(said.len().saturating_sub(OUTPUT_LINES));
-        for said in tail {
-            line.push_str(&paint(DIM, &format!("\n    {}", cut(&text::safe(said), 140))));
-        }
-    }
-    line
-}
-
-fn reverted(record: &revert::Record) -> String {
-    let words =
-        record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
-    match (record.landed, record.abandoned.as_slice()) {
-        (Some(landed), abandoned) => {
-            let shown = record.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default();
-            let told =
-                format!("⤺ left {}, back at {landed} ({}){words}{shown}", span(abandoned), record.category);
-            paint(MAGENTA, &told)
-        }
-        (None, _) => {
-            let reason = one_line(record.reason.as_deref().unwrap_or("refused"), 300);
-            paint(YELLOW, &format!("⤺ not left: {reason}"))
-        }
-    }
-}
-
-/// Warns that something else is staged of files that were just committed, and says what to do.
-pub(crate) fn still_staged(files: &[String]) -> String {
-    let told = named_files("something else is still staged of what was committed", files);
-    format!(
-        "{}\n  a plain `git commit` takes back there what the run has done: `git add FILE` takes the file as it is now, \
-         `git restore --staged FILE` drops what was staged\n",
-        paint(YELLOW, &told)
-    )
-}
-
-/// Names some of the files that are not the run's, or not as it left them.
-fn named_files(told: &str, files: &[String]) -> String {
-    const NAMED: usize = 3;
-    let named: Vec<String> = files.iter().take(NAMED).map(|file| one_line(file, 60)).collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("· {told}: {}{more}", named.join(", "))
-}
-
-fn moved_line(word: &str, from: NodeId, to: NodeId) -> String {
-    paint(MAGENTA, &format!("⤺ {word}: from {from} to {to}"))
-}
-
-/// Names nodes, those that follow each other together: `n5–n9, n12`.
-pub(crate) fn span(nodes: &[NodeId]) -> String {
-    let mut runs: Vec<(NodeId, NodeId)> = Vec::new();
-    for node in nodes {
-        match runs.last_mut() {
-            Some((_, last)) if last.index() + 1 == node.index() => *last = *node,
-            _ => runs.push((*node, *node)),
-        }
-    }
-    let more = runs.len().saturating_sub(RUNS);
-    let named = runs.iter().take(RUNS).map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}–{last}"),
-    });
-    let mut named: Vec<String> = named.collect();
-    named.extend((more > 0).then(|| "…".to_owned()));
-    if named.is_empty() { "nothing".to_owned() } else { named.join(", ") }
-}
-
-/// Returns the colour of a verdict.
-pub(crate) fn verdict_style(verdict: &Final) -> Style {
-    match verdict {
-        Final::Commit { .. } | Final::Other { .. } => GREEN,
-        Final::Abandon { .. } | Final::Retry { .. } => RED,
-        Final::Checkpoint { .. } | Final::Rollback { .. } => YELLOW,
-    }
-}
-
-/// Tells a verdict on one line.
-pub(crate) fn verdict(decision: &Decision) -> String {
-    let verdict = decision.verdict();
-    let style = verdict_style(verdict);
-    let why = match verdict {
-        // The verdict says it already.
-        Final::Abandon { .. } | Final::Retry { .. } => String::new(),
-        _ => verdict
-            .reason()
-            .map(|reason| format!(" — {}", one_line(reason.as_str(), 200)))
-            .unwrap_or_default(),
-    };
-    format!(
-        "{} {}{}",
-        paint(style, "◆"),
-        paint(style.bold(), &one_line(&verdict.to_string(), 200)),
-        paint(DIM, &why)
-    )
-}
-
-/// Tells what replies have cost.
-pub(crate) fn cost(usage: Usage) -> String {
-    let cached = match usage.cache_read_tokens {
-        0 => String::new(),
-        cached => format!(" ({} from the cache)", text::grouped(cached)),
-    };
-    format!(
-        "{} tokens in{cached}, {} out",
-        text::grouped(usage.input_tokens),
-        text::grouped(usage.output_tokens)
-    )
 }
 
 fn add(total: &mut Usage, usage: Usage) {

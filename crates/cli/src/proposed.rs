@@ -1,24 +1,23 @@
 //! `trunkline revert` on steps back that are proposed: lists them, takes one, declines one.
 
 use trunkline_runtime::letters::{Request, StepAnswer};
-use trunkline_runtime::revert::{Proposal, ProposalId};
+use trunkline_runtime::revert::ProposalId;
 use trunkline_session_store::Claim;
 
 use crate::args::Revert;
 use crate::letters::{self, Entrance};
-use crate::moves::{tell_given_up, told};
+use crate::moves::tell_given_up;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
+use crate::shown::moves::told;
+use crate::shown::step_back::shown;
 use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{MAGENTA, paint};
 use crate::term::tell::tell;
 use crate::term::text::one_line;
-
-/// How much of a proposal is shown, in characters.
-const SHOWN: usize = 300;
 
 /// `trunkline revert` without a node.
 pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
@@ -84,9 +83,4 @@ fn list(reading: &Reading) -> Result<Exit, Fault> {
     }
     out::print(&lines)?;
     Ok(Exit::Done)
-}
-
-/// Returns an open proposal on one line.
-pub(crate) fn shown(open: &Proposal) -> String {
-    format!("⤺ {}", one_line(&open.text_for_person(), SHOWN))
 }

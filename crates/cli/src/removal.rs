@@ -9,9 +9,11 @@ use trunkline_session_store::{Collected, ExpiryReason, Retention, SessionInfo, S
 
 use crate::args::{Delete, Prune};
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
+use crate::shown::session::short;
+use crate::shown::time::ago;
 use crate::standing::unsettled;
-use crate::store::{self, ago, now, short};
+use crate::store::{self, now};
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;

@@ -4,7 +4,6 @@ mod decision;
 mod drift;
 mod found;
 mod listing;
-pub(crate) mod parts;
 mod several;
 mod shown;
 mod undo;
@@ -16,18 +15,16 @@ use trunkline_session_store::SessionInfo;
 
 use self::decision::{Came, How, Outcome, Wish, carry_out};
 use self::found::{groups, proposal, session_of};
-use self::parts::{chosen, left_out, parts};
-use self::shown::state_style;
 use crate::args::resolve::{Action, Resolve};
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
+use crate::shown::parts::{chosen, left_out, parts};
+use crate::shown::proposal::state_style;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};
 use crate::term::tell::tell;
 use crate::term::text::one_line;
-
-pub(crate) use self::shown::expiry;
 
 /// What means every proposal that waits.
 const ALL: &str = "all";

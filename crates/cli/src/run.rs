@@ -28,16 +28,18 @@ use crate::interrupt;
 use crate::letters::{self, Entrance};
 use crate::model::{self, Asked, Named};
 use crate::place::Place;
-use crate::progress::{Progress, cost};
-use crate::reading::{Reading, outcome, short_commit};
+use crate::progress::Progress;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
+use crate::shown::tree;
+use crate::shown::usage::cost;
+use crate::shown::verdict::{outcome, short_commit};
 use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::stdin::read_stdin;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::{out, screen, shell, text};
-use crate::tree_view;
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
@@ -291,7 +293,7 @@ impl<'a> Drive<'a> {
                 true if self.terms.quiet => {}
                 // Before all that only says what could be done.
                 true => tell(&format!("{}\n", self.nothing_to_do(&reading, &name))),
-                false => out::print(&format!("\n{}", tree_view::picture(&reading, screen::width(), false)))?,
+                false => out::print(&format!("\n{}", tree::picture(&reading, screen::width(), false)))?,
             }
         }
         self.tell_ignored(&session, &stop, store).await;

@@ -20,7 +20,7 @@ use crate::args::model::Model;
 use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
 use crate::bound;
 use crate::policy;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::term::fault::Fault;
 
 /// What a model is told first, unless a file says otherwise.

@@ -5,20 +5,24 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 
 use crate::args::Show;
-use crate::links::Links;
-use crate::marks::Marks;
-use crate::names::target;
 use crate::place::Place;
-use crate::progress::{main_argument, span, verdict};
-use crate::reading::Reading;
-use crate::store::{self, ago, now};
+use crate::reading::marks::Marks;
+use crate::reading::names::target;
+use crate::reading::session::Reading;
+use crate::shown::call::main_argument;
+use crate::shown::links::Links;
+use crate::shown::nodes::span;
+use crate::shown::session;
+use crate::shown::time::ago;
+use crate::shown::tree::{REDONE, note_word, redone};
+use crate::shown::tree_json::{add_link, verdicts_json};
+use crate::shown::tree_words::{role_style, speaker};
+use crate::shown::verdict::verdict;
+use crate::store::{self, now};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
 use crate::term::text::{first_lines, one_line, safe};
-use crate::tree_json::{add_link, verdicts_json};
-use crate::tree_view::{REDONE, note_word, redone};
-use crate::tree_words::{role_style, speaker};
 
 /// How much of a result or of the instructions is shown unasked.
 const RESULT_LINES: usize = 12;
@@ -200,7 +204,7 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     });
     json!({
         "version": 1,
-        "session": store::as_json(&reading.info),
+        "session": session::as_json(&reading.info),
         "head": reading.tree().head(),
         "nodes": nodes.collect::<Vec<_>>(),
         "notes": reading.notes(),

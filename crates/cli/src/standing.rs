@@ -7,7 +7,9 @@ use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::resolve_queue::State;
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
 
-use crate::reading::{OPEN, Reading, WAITS, outcome};
+use crate::reading::session::Reading;
+use crate::shown::session::{OPEN, WAITS, state};
+use crate::shown::verdict::outcome;
 use crate::term::fault::Fault;
 
 /// The state of a session that somebody writes.
@@ -61,7 +63,7 @@ impl Standing {
         }
         // Nothing was decided in it, or before notes had keys.
         let reading = Reading::outline(store, info).await;
-        Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| reading.state()))
+        Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| state(&reading)))
     }
 }
 

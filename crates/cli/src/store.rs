@@ -2,16 +2,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
+use crate::shown::session::short;
+use crate::shown::time::ago;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 
-/// Fewer characters of an id are never shown: the milliseconds of version 7 (RFC 9562, 5.7) and the dash in them, so that
-/// a name that was printed stays good when other sessions begin.
-const SHORTEST_ID: usize = 13;
 /// The name of the session that was updated last.
 const LAST: &str = "last";
 /// How many sessions are named where one was looked for.
@@ -72,41 +70,10 @@ fn find_in(sessions: &[SessionInfo], named: &str) -> Result<SessionInfo, Fault> 
     }
 }
 
-/// Returns the shortest beginning of an id that no other session has.
-pub(crate) fn short<'a>(id: &'a SessionId, all: &[SessionInfo]) -> &'a str {
-    let id = id.as_str();
-    let same = |other: &SessionInfo| {
-        let shared = id.bytes().zip(other.id.as_str().bytes()).take_while(|(one, two)| one == two).count();
-        if shared == id.len() { 0 } else { shared + 1 }
-    };
-    let length = all.iter().map(same).max().unwrap_or(0).clamp(SHORTEST_ID, id.len());
-    // Not in the middle of nowhere: a beginning that ends in a dash looks cut off.
-    let beginning = id.get(..length).unwrap_or(id);
-    if beginning.ends_with('-') { id.get(..length + 1).unwrap_or(id) } else { beginning }
-}
-
 /// Returns the shortest name of one session in its store.
 pub(crate) async fn short_name(store: &dyn SessionStore, id: &SessionId) -> String {
     let all = store.sessions().await.unwrap_or_default();
     short(id, &all).to_owned()
-}
-
-/// Returns what a list shows of a session, for programs.
-pub(crate) fn as_json(info: &SessionInfo) -> Value {
-    json!({
-        "id": info.id,
-        "title": info.title,
-        "tags": info.tags,
-        "archived": info.archived,
-        "workspace": info.workspace,
-        "created_at": info.created_at,
-        "updated_at": info.updated_at,
-        "head": info.head,
-        "records": info.records,
-        "nodes": info.nodes,
-        "bytes": info.bytes,
-        "digest": info.digest,
-    })
 }
 
 fn candidates(of: &[&SessionInfo], all: &[SessionInfo]) -> String {
@@ -130,16 +97,4 @@ pub(crate) fn told(info: &SessionInfo, all: &[SessionInfo]) -> String {
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// Tells how long ago something was.
-pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
-    let seconds = now.0.saturating_sub(at.0) / 1000;
-    match seconds {
-        0..10 => "just now".to_owned(),
-        10..100 => format!("{seconds} s ago"),
-        100..6_000 => format!("{} min ago", seconds / 60),
-        6_000..172_800 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
 }

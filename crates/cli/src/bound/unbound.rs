@@ -9,7 +9,7 @@ use trunkline_session_store::FoundNote;
 
 use crate::bound::{Known, Line, as_line, first_lines, key, rationale};
 use crate::place::Place;
-use crate::reading::short_commit;
+use crate::shown::verdict::short_commit;
 use crate::term::screen;
 use crate::term::style::YELLOW;
 

@@ -8,7 +8,7 @@ use trunkline_runtime::decision_objects::{Decision, DecisionId, Verdict};
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};

@@ -15,7 +15,8 @@ use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 use crate::args::decisions::Decisions;
 use crate::decisions::undone::{Since, undone};
 use crate::place::Place;
-use crate::store::{self, short};
+use crate::shown::session::short;
+use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 

@@ -8,7 +8,7 @@ use trunkline_message_tree::NodeId;
 use trunkline_runtime::{CallPlace, DecidedRun, Unreadable};
 
 use crate::decisions::found::Book;
-use crate::decisions::told::{changed_lines, cited, state};
+use crate::shown::decision::{changed_lines, cited, state};
 
 #[derive(Serialize)]
 struct Line<'a> {

@@ -11,8 +11,9 @@ use trunkline_session_store::{SessionId, SessionStore, StoreError};
 use crate::args::decisions::Decisions;
 use crate::decisions::found::{Book, Known};
 use crate::decisions::lines;
-use crate::decisions::told::{actor, changed, cited, cost, goal, state, tally, when};
 use crate::place::Place;
+use crate::shown::decision::{actor, changed, cited, cost, goal, state, tally, when};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
@@ -71,7 +72,7 @@ pub(crate) async fn all(
             // It does not hide the others.
             Err(fault) => {
                 progress.clear();
-                let name = crate::store::short(&info.id, &known.sessions);
+                let name = crate::shown::session::short(&info.id, &known.sessions);
                 tell_page(&format!("{} {name}: {}\n", paint(YELLOW, "cannot be read:"), fault.as_line()));
                 exit = fault.exit();
                 continue;
@@ -141,8 +142,8 @@ fn section(book: &Book, runs: &[&DecidedRun], node: Option<NodeId>) -> String {
     let state_width = states.iter().map(|(_, state)| state.chars().count()).max().unwrap_or(0);
     for ((run, name), (style, state)) in runs.iter().zip(names).zip(states) {
         let at = match (run.decision(), &run.opened) {
-            (Some(decision), _) => when(decision.at()),
-            (None, Some(opened)) => format!("begun {}", when(opened.record.opening().at)),
+            (Some(decision), _) => when(decision.at(), now()),
+            (None, Some(opened)) => format!("begun {}", when(opened.record.opening().at, now())),
             (None, None) => String::new(),
         };
         section.push_str(&format!(

@@ -8,10 +8,10 @@ use trunkline_runtime::{DecidedRun, FoundEvidence};
 use crate::args::decisions::Decisions;
 use crate::decisions::found::Book;
 use crate::decisions::lines;
-use crate::decisions::told::{actor, cited, cost, goal, kind, letter, size, state, when, words};
 use crate::place::Place;
-use crate::progress::verdict;
-use crate::reading::short_commit;
+use crate::shown::decision::{actor, cited, cost, goal, kind, letter, size, state, when, words};
+use crate::shown::verdict::{short_commit, verdict};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::term::text::{count, first_lines, one_line, safe};
@@ -144,7 +144,7 @@ impl Page {
             Some(opened) => {
                 let opening = opened.record.opening();
                 self.text("for", &opening.goal);
-                self.part("opened by", &format!("{}, {}", actor(&opening.actor), when(opening.at)));
+                self.part("opened by", &format!("{}, {}", actor(&opening.actor), when(opening.at, now())));
                 if let Some(commit) = &opening.base.commit {
                     self.part("base", &commit.to_string());
                 }
@@ -152,7 +152,7 @@ impl Page {
             None => self.part("opened", &paint(YELLOW, "how this run was opened cannot be read")),
         }
         if let Some(decision) = run.decision() {
-            let by = format!("{}, {}", actor(decision.decided_by()), when(decision.at()));
+            let by = format!("{}, {}", actor(decision.decided_by()), when(decision.at(), now()));
             self.part("decided by", &by);
             if let Some(approver) = decision.approved_by() {
                 self.part("approved by", &format!(" {}", actor(approver)));

@@ -16,9 +16,10 @@ use crate::interrupt;
 use crate::letters::{self, Entrance};
 use crate::place::Store;
 use crate::progress::Progress;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
-use crate::store::{self, ago, now};
+use crate::shown::time::ago;
+use crate::store::{self, now};
 use crate::term::fault::Fault;
 use crate::term::text::one_line;
 

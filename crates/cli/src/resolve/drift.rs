@@ -10,7 +10,7 @@ use trunkline_runtime::resolve_queue::{ProposalId, State, SubjectState, differen
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::CodingTools;
 
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::term::text::one_line;
 
 /// How many files are named that are not as they were.

@@ -13,10 +13,11 @@ use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore};
 
 use crate::letters;
 use crate::place::Place;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::resolve::drift::Drift;
+use crate::shown::session::short;
 use crate::standing::unsettled;
-use crate::store::{self, short};
+use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
-use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
+use trunkline_runtime::resolve_queue::{Entry, State};
 use trunkline_session_store::SessionStore;
 
 use crate::args::resolve::Resolve;
 use crate::place::Place;
 use crate::resolve::found::{Group, Groups, groups};
-use crate::resolve::shown::{expiry, state_style};
-use crate::store::{ago, now};
+use crate::shown::proposal::{by_harness, state_style};
+use crate::shown::time::{ago, expiry};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
@@ -124,13 +125,6 @@ pub(crate) fn line(group: &Group, entry: &Entry<Value>, indent: &str) -> String 
         line.push_str(&paint(YELLOW, &format!("  {}", expiry(Timestamp(end), now))));
     }
     line + "\n"
-}
-
-/// Says why nobody's decision ended it.
-pub(crate) fn by_harness(entry: &Entry<Value>) -> Option<String> {
-    let decision = entry.decision.as_ref().filter(|_| entry.state == State::Discarded)?;
-    let is_its = decision.by.kind == ActorKind::Harness && !decision.reason.is_empty();
-    is_its.then(|| one_line(&decision.reason, 80))
 }
 
 /// Returns a proposal for programs.

@@ -10,7 +10,7 @@ use crate::resolve::decision::{Came, Outcome, Wish, carry_out};
 use crate::resolve::found::{Group, Groups, groups};
 use crate::resolve::listing::{heading, line};
 use crate::resolve::places;
-use crate::resolve::shown::state_style;
+use crate::shown::proposal::state_style;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;

@@ -6,16 +6,17 @@ use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
 
-use crate::approve::preview_within;
 use crate::args::resolve::Resolve;
 use crate::place::Place;
 use crate::resolve::found::Group;
-use crate::resolve::listing::{as_json, by_harness};
-use crate::resolve::parts::{is_divisible, numbered, parts};
-use crate::store::{ago, now};
+use crate::resolve::listing::as_json;
+use crate::shown::parts::{is_divisible, numbered, parts};
+use crate::shown::proposal::{by_harness, preview_within, state_style};
+use crate::shown::time::{ago, expiry};
+use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
-use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::term::style::{DIM, RED, YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::text::one_line;
 
@@ -158,26 +159,4 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
 
 fn why(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 200)) }
-}
-
-/// Tells when the time for a decision ends.
-pub(crate) fn expiry(end: Timestamp, now: Timestamp) -> String {
-    let Some(left) = end.0.checked_sub(now.0).filter(|left| *left > 0) else {
-        return "its time has passed".to_owned();
-    };
-    match left / 1000 {
-        seconds @ 0..100 => format!("expires in {seconds} s"),
-        seconds @ 100..6_000 => format!("expires in {} min", seconds / 60),
-        seconds @ 6_000..172_800 => format!("expires in {} h", seconds / 3600),
-        seconds => format!("expires in {} days", seconds / 86_400),
-    }
-}
-
-pub(crate) fn state_style(state: State) -> anstyle::Style {
-    match state {
-        State::Applied => GREEN,
-        State::Failed | State::Unknown => RED,
-        State::Discarded | State::Superseded | State::Expired => DIM,
-        _ => YELLOW,
-    }
 }

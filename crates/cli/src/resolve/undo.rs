@@ -6,12 +6,12 @@ use trunkline_runtime::letters::{Request, Settled};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{Claim, SessionInfo};
 
-use crate::approve::preview;
 use crate::args::resolve::Resolve;
 use crate::letters::{self, Entrance};
 use crate::place::{Place, Store};
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 use crate::setup::{self, Folder};
+use crate::shown::proposal::preview;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};

@@ -7,7 +7,7 @@ use trunkline_message_tree::{MoveKind, NodeId, ReflogEntry};
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::revert::Note;
 
-use crate::reading::Reading;
+use crate::reading::session::Reading;
 
 /// The notes, verdicts and moves of a session.
 #[derive(Default)]

@@ -9,12 +9,12 @@ use trunkline_runtime::decision_objects::{
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
-use crate::progress::verdict_style;
-use crate::reading::{OPEN, outcome};
-use crate::store::{ago, now};
+use crate::shown::session::OPEN;
+use crate::shown::time::ago;
+use crate::shown::tree_words::{calls_in_words, role_style, speaker};
+use crate::shown::verdict::{outcome, verdict_style};
 use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::term::text::{count, grouped, one_line};
-use crate::tree_words::{calls_in_words, role_style, speaker};
 
 /// How a run ended, in a word or two, and its colour.
 pub(crate) fn state(run: &DecidedRun) -> (Style, String) {
@@ -45,8 +45,8 @@ pub(crate) fn actor(actor: &Actor) -> String {
 }
 
 /// Tells how long ago something was.
-pub(crate) fn when(at: Instant) -> String {
-    ago(Timestamp(u64::try_from(at.milliseconds()).unwrap_or(0)), now())
+pub(crate) fn when(at: Instant, now: Timestamp) -> String {
+    ago(Timestamp(u64::try_from(at.milliseconds()).unwrap_or(0)), now)
 }
 
 /// Counts what a run changed, if that was anything.

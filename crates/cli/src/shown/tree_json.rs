@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use trunkline_message_tree::Link;
 
-use crate::names;
-use crate::reading::Reading;
-use crate::store;
+use crate::reading::session::Reading;
+use crate::shown::session;
 use crate::term::text::one_line;
 
 /// Returns every node with its links, every move, and what stands beside them.
@@ -32,11 +31,11 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
         .collect();
     json!({
         "version": 1,
-        "session": store::as_json(&reading.info),
+        "session": session::as_json(&reading.info),
         "head": reading.tree().head(),
         "nodes": nodes,
         "moves": reading.tree().moves(),
-        "names": names::as_json(reading),
+        "names": names_json(reading),
         "notes": reading.notes(),
         "merges": reading.merges(),
         "verdicts": verdicts_json(reading),
@@ -58,4 +57,13 @@ pub(crate) fn add_link(node: &mut Value, link: &Link) {
 pub(crate) fn verdicts_json(reading: &Reading) -> Vec<Value> {
     let printed = reading.verdicts().iter().map(|(_, decision)| decision.print());
     printed.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))).collect()
+}
+
+/// Returns the names for programs: with the node that each was given to, and where it leads now.
+pub(crate) fn names_json(reading: &Reading) -> Value {
+    let names = reading.names().all(reading.tree()).map(|(name, kind, leads_to)| {
+        let given = reading.names().get(name.as_str()).map(|(_, node)| node);
+        json!({ "name": name, "kind": kind, "node": given, "leads_to": leads_to })
+    });
+    names.collect()
 }

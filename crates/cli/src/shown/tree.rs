@@ -9,20 +9,15 @@ use anstyle::Style;
 use trunkline_message_tree::{Link, Message, MessageTree, MoveKind, Node, NodeId, Role};
 use trunkline_runtime::revert::{Note, NoteKind};
 
-use crate::args::Tree;
-use crate::links::{Links, name_style};
-use crate::marks::Marks;
-use crate::place::Place;
-use crate::progress::{span, verdict};
-use crate::proposed;
-use crate::reading::Reading;
-use crate::store;
-use crate::term::fault::{Exit, Fault};
+use crate::reading::marks::Marks;
+use crate::reading::session::Reading;
+use crate::shown::links::{Links, name_style};
+use crate::shown::nodes::span;
+use crate::shown::step_back;
+use crate::shown::tree_words::{role_style, words};
+use crate::shown::verdict::verdict;
 use crate::term::style::{BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::term::text::{count, one_line, wrapped};
-use crate::term::{out, screen};
-use crate::tree_json::as_json;
-use crate::tree_words::{role_style, words};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.
 const LANES: usize = 12;
@@ -32,23 +27,6 @@ const ENDS: usize = 10;
 /// A longer note is cut; `show` has all of it.
 const NOTE_CHARS: usize = 500;
 
-/// `trunkline tree`.
-pub(crate) async fn run(args: &Tree, place: &Place) -> Result<Exit, Fault> {
-    let store = place.open_existing().await?;
-    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let mut reading = Reading::outline(store.as_ref(), &info).await?;
-    if args.json {
-        let all: Vec<NodeId> = reading.tree().nodes().map(|(id, _)| id).collect();
-        reading.fill(store.as_ref(), &all).await?;
-        out::print_json(&as_json(&reading))?;
-    } else {
-        let shown = Drawing::of(&reading, screen::width()).shown(args.all);
-        reading.fill_with_calls(store.as_ref(), &shown).await?;
-        out::print(&picture(&reading, screen::width(), args.all))?;
-    }
-    Ok(Exit::Done)
-}
-
 /// Draws a session. Lines are at most `width` characters long; `all` draws long straight stretches in full.
 pub(crate) fn picture(reading: &Reading, width: usize, all: bool) -> String {
     let drawing = Drawing::of(reading, width);
@@ -56,6 +34,11 @@ pub(crate) fn picture(reading: &Reading, width: usize, all: bool) -> String {
     picture.push_str(&drawing.body(all));
     picture.push_str(&drawing.foot());
     picture
+}
+
+/// Returns the nodes of which [`picture`] has the words.
+pub(crate) fn drawn_nodes(reading: &Reading, width: usize, all: bool) -> Vec<NodeId> {
+    Drawing::of(reading, width).shown(all)
 }
 
 struct Drawing<'a> {
@@ -438,7 +421,7 @@ impl<'a> Drawing<'a> {
             ));
         }
         for open in reading.proposed_reverts() {
-            foot.push_str(&format!("{}\n", paint(YELLOW, &proposed::shown(open))));
+            foot.push_str(&format!("{}\n", paint(YELLOW, &step_back::shown(open))));
         }
         if reading.has_open_run() {
             foot.push_str(&format!(

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use anstyle::Style;
 use trunkline_message_tree::{Link, NameKind, Node, NodeId, Role};
 
-use crate::reading::Reading;
+use crate::reading::session::Reading;
+use crate::shown::nodes::listed;
 use crate::term::style::{CYAN, DIM, MAGENTA, YELLOW, paint};
 use crate::term::text::count;
 
@@ -102,11 +103,6 @@ impl Links {
         );
         lines
     }
-}
-
-/// Returns nodes, separated by commas.
-pub(crate) fn listed(nodes: &[NodeId]) -> String {
-    nodes.iter().map(NodeId::to_string).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn name_style() -> Style {

@@ -64,3 +64,11 @@ pub(crate) fn told(event: &Event<Value>) -> Option<String> {
 fn why(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) }
 }
+
+/// Returns the label of a proposal as an event stages it.
+pub(crate) fn staged(event: &Event<Value>) -> Option<&trunkline_runtime::Proposal> {
+    match &event.change {
+        Change::Staged(proposal) => Some(proposal),
+        _ => None,
+    }
+}

@@ -3,8 +3,8 @@
 use anstyle::Style;
 use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
 
-use crate::progress::main_argument;
-use crate::reading::Reading;
+use crate::reading::session::Reading;
+use crate::shown::call::main_argument;
 use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
 use crate::term::text::one_line;
 

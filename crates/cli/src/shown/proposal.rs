@@ -1,0 +1,65 @@
+//! A proposal, as a person needs it to decide.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
+
+use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::text::{cut, first_lines, one_line, safe};
+
+/// Returns a proposal as a person needs it to decide, and how many lines of it are missing.
+pub(crate) fn preview(entry: &Entry<Value>, limit: usize) -> (String, usize) {
+    preview_within(entry, limit, usize::MAX)
+}
+
+/// As [`preview`], with lines of at most `width` characters. One that is cut counts as missing.
+pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -> (String, usize) {
+    let proposal = &entry.proposal;
+    let mut shown = format!(
+        "{} {} {}\n",
+        paint(YELLOW, "±"),
+        paint(BOLD, &entry.id.to_string()),
+        paint(BOLD, &one_line(&proposal.label, 200))
+    );
+    let text = proposal.preview.diff.as_deref().unwrap_or(&proposal.preview.text);
+    let long = text.lines().take(limit).filter(|line| line.chars().count() > width).count();
+    let text = match long {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(text.lines().map(|line| cut(line, width) + "\n").collect()),
+    };
+    let missing = match &proposal.preview.diff {
+        Some(_) => {
+            let (diff, missing) = style::diff(&text, "    ", limit);
+            shown.push_str(&diff);
+            missing
+        }
+        None => {
+            let (lines, missing) = first_lines(&text, limit);
+            for line in lines {
+                shown.push_str(&format!("    {}\n", safe(line)));
+            }
+            missing
+        }
+    };
+    if missing > 0 {
+        shown.push_str(&paint(DIM, &format!("    … {missing} more lines\n")));
+    }
+    (shown, missing + long)
+}
+
+pub(crate) fn state_style(state: State) -> anstyle::Style {
+    match state {
+        State::Applied => GREEN,
+        State::Failed | State::Unknown => RED,
+        State::Discarded | State::Superseded | State::Expired => DIM,
+        _ => YELLOW,
+    }
+}
+
+/// Says why nobody's decision ended it.
+pub(crate) fn by_harness(entry: &Entry<Value>) -> Option<String> {
+    let decision = entry.decision.as_ref().filter(|_| entry.state == State::Discarded)?;
+    let is_its = decision.by.kind == ActorKind::Harness && !decision.reason.is_empty();
+    is_its.then(|| one_line(&decision.reason, 80))
+}
