@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, mpsc};
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::{Decider, Said};
 
-use crate::resolve::user;
+use crate::desk::person::user;
 use crate::shown::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::shown::proposal::preview;
 use crate::shown::rule;

@@ -11,17 +11,18 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use trunkline_git_binding::{BindError, BoundDecision, By, Found, Held, Repository};
+use trunkline_git_binding::{BoundDecision, By, Found, Held, Repository};
 use trunkline_runtime::decision_objects::{Decision, Digest, RunId};
 use trunkline_runtime::{Event, across};
 use trunkline_session_store::{FoundNote, SessionInfo};
 
 use crate::args::decisions::Decisions;
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::desk::repository::{open, same_repository, unbound};
 use crate::shown::session::short;
 use crate::shown::time::ago;
 use crate::shown::verdict::{outcome, short_commit, verdict_style};
-use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::shell::quoted;
 use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -241,45 +242,6 @@ fn held(repository: &Repository, bound: &[&BoundDecision]) -> Vec<Option<Held>> 
     bound.iter().map(|bound| bound.link.commit.and_then(|_| answers.next())).collect()
 }
 
-/// Refuses what cannot be bound in a folder, before a model is asked.
-pub(crate) fn check(folder: &Path) -> Result<(), Fault> {
-    let shown = quoted(&one_line(&folder.display().to_string(), 200));
-    let without = "or leave --bind out: decisions are kept in the session store either way";
-    match Repository::open(folder) {
-        Ok(Some(repository)) if repository.facts().bare => {
-            Err(Fault::usage(format!("{shown} is a bare repository: it has no files to work on"))
-                .hint(format!("work in a worktree of it (`git worktree add`), {without}")))
-        }
-        Ok(Some(_)) => Ok(()),
-        Ok(None) => Err(Fault::usage(format!("--bind needs a git repository, and {shown} is in none"))
-            .hint(format!("`git init` makes one, {without}"))),
-        Err(error) => Err(unbound(error).hint(without)),
-    }
-}
-
-fn open(folder: &Path) -> Result<Repository, Fault> {
-    let shown = quoted(&one_line(&folder.display().to_string(), 200));
-    let found = Repository::open(folder).map_err(unbound)?;
-    found.ok_or_else(|| {
-        Fault::usage(format!("{shown} is in no git repository")).hint("name the folder of one with -C")
-    })
-}
-
-fn unbound(error: BindError) -> Fault {
-    let usage = matches!(error, BindError::NoSuchRevision { .. });
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    let text = one_line(&text, 500);
-    match usage {
-        true => Fault::usage(text).hint("`git log --oneline` names commits; -C names another repository"),
-        false => Fault::new(text),
-    }
-}
-
 impl Known {
     async fn of(place: &Place) -> Result<Self, Fault> {
         // A repository can be read where no session was ever made.
@@ -412,11 +374,6 @@ fn stands(held: Option<&Held>, moved: Option<&str>) -> String {
         (Some(Held::Gone), None) => ": it is gone from this repository".to_owned(),
         _ => String::new(),
     }
-}
-
-/// Whether another folder is in the same repository, also by another worktree.
-fn same_repository(repository: &Repository, folder: &Path) -> bool {
-    folder.is_dir() && Repository::open(folder).ok().flatten().is_some_and(|other| other.is_same(repository))
 }
 
 fn words(by: By) -> &'static str {

@@ -5,13 +5,12 @@ use trunkline_runtime::{Cancel, Compaction};
 use trunkline_session_store::Claim;
 
 use crate::args::Compact;
+use crate::desk::letters::{self, Entrance};
+use crate::desk::place::Place;
+use crate::desk::setup::{self, Folder};
+use crate::desk::{model, store};
 use crate::interrupt;
-use crate::letters::{self, Entrance};
-use crate::model;
-use crate::place::Place;
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, MAGENTA, paint};

@@ -15,7 +15,7 @@ use trunkline_message_tree::NodeId;
 use self::found::{Book, Known, Meant};
 use crate::args::decisions::Decisions;
 use crate::bound;
-use crate::place::Place;
+use crate::desk::place::Place;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
 use crate::term::fault::{Exit, Fault};

@@ -3,34 +3,21 @@
 //! The repository, the tools, the sandbox, the log and the commit are real, so a demo can be killed and taken up like
 //! any other session: `trunkline resume` finds the scripted model again by the mark in the demo's repository.
 
-mod paced;
-mod project;
-mod script;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use trunkline_message_tree::NodeId;
-use trunkline_providers::{Provider, Scripted};
-
-use self::paced::Paced;
 use crate::args::Demo;
 use crate::args::model::{MAX_OUTPUT_TOKENS, Model};
-use crate::args::terms::{Policy, Terms};
-use crate::model::Asked;
-use crate::place::Place;
-use crate::reading::session::Reading;
+use crate::args::terms::Policy;
+use crate::desk::model::Asked;
+use crate::desk::place::Place;
+use crate::desk::playback::{MARK, WORDS, project, script, scripted, terms};
+use crate::desk::setup::Folder;
 use crate::run::Drive;
-use crate::setup::Folder;
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{BOLD, DIM, paint};
 use crate::term::tell::tell;
-
-/// A file in the demo's repository, where git does not look, that names it as ours.
-const MARK: &str = ".git/trunkline-demo";
-const WORDS: &str = "the demo's scripted model";
-const PAUSE: Duration = Duration::from_millis(15);
 
 /// Runs the demo.
 pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
@@ -61,40 +48,6 @@ pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
     let title = format!("demo: {}", script::PROMPT);
     let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
     drive.go(session, store.as_ref(), Some(script::PROMPT)).await
-}
-
-/// What a demo is taken up with.
-pub(crate) struct Part {
-    /// The model.
-    pub(crate) provider: Box<dyn Provider>,
-    /// The terms it runs under.
-    pub(crate) terms: Terms,
-    /// What the model has yet to be told, if the demo was killed before it could.
-    pub(crate) prompt: Option<&'static str>,
-    /// Who the model is, for people.
-    pub(crate) words: &'static str,
-}
-
-/// Returns what a session that the demo began is taken up with; `None` for all others.
-///
-/// Both have to say so: the session by its instructions, the folder by its mark. A task of a person's own in the demo's
-/// folder is no demo, and a file that was imported cannot make one of a folder.
-pub(crate) fn part_of(session: &Reading) -> Option<Part> {
-    let workspace = session.info.workspace.as_deref()?;
-    let instructions = session.tree().node(NodeId::ROOT).ok()?.message().text();
-    if instructions != script::INSTRUCTIONS || !Path::new(workspace).join(MARK).is_file() {
-        return None;
-    }
-    let prompt = (session.info.nodes == 1).then_some(script::PROMPT);
-    Some(Part { provider: scripted(PAUSE), terms: terms(), prompt, words: WORDS })
-}
-
-fn terms() -> Terms {
-    Terms { policy: Some(Policy::Model), commit: true, ..Terms::default() }
-}
-
-fn scripted(pause: Duration) -> Box<dyn Provider> {
-    Box::new(Paced { script: Scripted::new("scripted", "demo", script::answer), pause })
 }
 
 /// Makes the folder of the demo: the named one, if it is empty, or a new one.

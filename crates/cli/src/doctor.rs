@@ -7,8 +7,8 @@ use trunkline_session_store::doctor::{Examination, Finding, Mended, Remedy, Seve
 use trunkline_session_store::{Digest, Durability, Receipt, SessionInfo, SessionStore, StoreError, Verified};
 
 use crate::args::Doctor;
-use crate::place::{Kind, Place};
-use crate::store;
+use crate::desk::place::{Kind, Place};
+use crate::desk::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, GREEN, PLAIN, RED, YELLOW, paint};

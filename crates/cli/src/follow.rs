@@ -15,12 +15,12 @@ use trunkline_session_store::{
 };
 
 use crate::args::Follow;
-use crate::place::{Place, Store};
+use crate::desk::place::{Place, Store};
+use crate::desk::store;
 use crate::shown::call::shown_call;
 use crate::shown::changes::{self, staged};
 use crate::shown::rule;
 use crate::shown::verdict::verdict;
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use trunkline_session_store::Amend;
 
 use crate::args::{Several, Tag, Title};
-use crate::place::Place;
-use crate::store;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};

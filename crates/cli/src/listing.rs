@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use trunkline_session_store::{Find, Found, Hit, SessionInfo, StoreError};
 
 use crate::args::Listing;
-use crate::place::{Place, Store};
+use crate::desk::clock::now;
+use crate::desk::place::{Place, Store};
+use crate::desk::standing::{RUNNING, Standing, UNREADABLE};
 use crate::shown::session::{self, OPEN, WAITS, short};
 use crate::shown::time::ago;
-use crate::standing::{RUNNING, Standing, UNREADABLE};
-use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
 use crate::term::out;

@@ -2,19 +2,18 @@
 //!
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
-mod again;
 mod approve;
 mod args;
-mod asked;
 mod audit;
 mod beside;
 mod bound;
-mod cassette;
+mod cancel;
 mod compact;
 mod counter;
 mod decide;
 mod decisions;
 mod demo;
+mod desk;
 mod doctor;
 mod findings;
 mod follow;
@@ -22,14 +21,10 @@ mod history;
 mod in_order;
 mod interrupt;
 mod labels;
-mod letters;
 mod listing;
-mod model;
 mod moves;
 mod names;
 mod new_file;
-mod place;
-mod policy;
 mod progress;
 mod proposed;
 mod reading;
@@ -42,11 +37,8 @@ mod run;
 mod sanitize;
 mod search;
 mod second_look;
-mod setup;
 mod show;
 mod shown;
-mod standing;
-mod store;
 mod term;
 mod transfer;
 mod tree;
@@ -56,7 +48,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
-use crate::place::Place;
+use crate::desk::place::Place;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 
@@ -122,7 +114,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Undo(args) => moves::undo(args, place).await,
         SessionCommand::Redo(args) => moves::redo(args, place).await,
         SessionCommand::Compact(args) => compact::run(args, place).await,
-        SessionCommand::Cancel(args) => letters::cancel(args, place).await,
+        SessionCommand::Cancel(args) => cancel::run(args, place).await,
         SessionCommand::Decide(args) => decide::run(args, place).await,
         SessionCommand::Title(args) => labels::title(args, place).await,
         SessionCommand::Tag(args) => labels::tag(args, place).await,

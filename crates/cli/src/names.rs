@@ -7,14 +7,14 @@ use trunkline_runtime::letters::Request;
 use trunkline_session_store::Claim;
 
 use crate::args::moves::Name;
-use crate::letters::{self, Entrance};
-use crate::place::Place;
+use crate::desk::letters::{self, Entrance};
+use crate::desk::place::Place;
+use crate::desk::setup::{self, Folder};
+use crate::desk::store;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
 use crate::shown::links::name_mark;
 use crate::shown::tree_json::names_json;
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, GREEN, paint};

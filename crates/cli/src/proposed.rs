@@ -5,14 +5,14 @@ use trunkline_runtime::revert::ProposalId;
 use trunkline_session_store::Claim;
 
 use crate::args::Revert;
-use crate::letters::{self, Entrance};
+use crate::desk::letters::{self, Entrance};
+use crate::desk::place::Place;
+use crate::desk::setup::{self, Folder};
+use crate::desk::store;
 use crate::moves::tell_given_up;
-use crate::place::Place;
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
 use crate::shown::moves::told;
 use crate::shown::step_back::shown;
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{MAGENTA, paint};

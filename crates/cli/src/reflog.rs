@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind};
 
 use crate::args::moves::Reflog;
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::reading::session::Reading;
 use crate::shown::nodes::listed;
 use crate::shown::time::ago;
-use crate::store::{self, now};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, MAGENTA, paint};

@@ -8,12 +8,13 @@ use trunkline_runtime::across;
 use trunkline_session_store::{Collected, ExpiryReason, Retention, SessionInfo, SessionStore, StoreError};
 
 use crate::args::{Delete, Prune};
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::desk::standing::unsettled;
+use crate::desk::store;
 use crate::reading::session::Reading;
 use crate::shown::session::short;
 use crate::shown::time::ago;
-use crate::standing::unsettled;
-use crate::store::{self, now};
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;

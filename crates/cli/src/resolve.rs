@@ -16,7 +16,8 @@ use trunkline_session_store::SessionInfo;
 use self::decision::{Came, How, Outcome, Wish, carry_out};
 use self::found::{groups, proposal, session_of};
 use crate::args::resolve::{Action, Resolve};
-use crate::place::Place;
+use crate::desk::person::user;
+use crate::desk::place::Place;
 use crate::reading::session::Reading;
 use crate::shown::parts::{chosen, left_out, parts};
 use crate::shown::proposal::state_style;
@@ -24,7 +25,6 @@ use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};
 use crate::term::tell::tell;
-use crate::term::text::one_line;
 
 /// What means every proposal that waits.
 const ALL: &str = "all";
@@ -146,11 +146,6 @@ fn said(args: &Resolve, verdict: Verdict) -> Said {
     let mut said = Said::new(verdict, &args.reason);
     said.name = user();
     said
-}
-
-/// Returns who types, as the system calls them; empty if it does not say.
-pub(crate) fn user() -> String {
-    one_line(&std::env::var("USER").unwrap_or_default(), 40)
 }
 
 /// Returns whether a wish has come true.

@@ -1,7 +1,5 @@
 //! `trunkline rules`: what was decided ahead, and by whom.
 
-mod sound;
-
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -14,20 +12,20 @@ use trunkline_runtime::resolve_queue::{
 use trunkline_session_store::{Claim, SessionInfo};
 
 use crate::args::resolve::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
-use crate::letters::{self, Entrance};
-use crate::place::{Place, Store};
+use crate::desk::clock::now;
+use crate::desk::letters::{self, Entrance};
+use crate::desk::person::user;
+use crate::desk::place::{Place, Store};
+use crate::desk::setup::{self, Folder};
+use crate::desk::sound::sound;
+use crate::desk::store;
 use crate::reading::session::Reading;
-use crate::resolve::user;
-use crate::setup::{self, Folder};
 use crate::shown::rule::line;
-use crate::store::{self, now};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};
 use crate::term::tell::tell;
 use crate::term::text::{count, one_line};
-
-pub(crate) use self::sound::sound;
 
 /// What somebody wants done with the rules of a session.
 enum Wish {

@@ -16,25 +16,24 @@ use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop, decided_runs};
 use trunkline_session_store::{Claim, SessionStore, StoreError};
 
-use crate::again::model_flags;
 use crate::approve::AtTerminal;
 use crate::args::model::Model;
 use crate::args::terms::{Policy, Terms, policy_of};
 use crate::args::{Resume, Run};
-use crate::cassette::Tape;
 use crate::decide;
-use crate::demo;
+use crate::desk::again::model_flags;
+use crate::desk::cassette::Tape;
+use crate::desk::letters::{self, Entrance};
+use crate::desk::model::{self, Asked, Named, variable};
+use crate::desk::place::Place;
+use crate::desk::setup::{self, Folder};
+use crate::desk::{playback, store};
 use crate::interrupt;
-use crate::letters::{self, Entrance};
-use crate::model::{self, Asked, Named};
-use crate::place::Place;
 use crate::progress::Progress;
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
 use crate::shown::tree;
 use crate::shown::usage::cost;
 use crate::shown::verdict::{outcome, short_commit};
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::stdin::read_stdin;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
@@ -100,7 +99,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         }
         reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
     }
-    let played = demo::part_of(&reading);
+    let played = playback::part_of(&reading);
     let draws = played.is_some();
     let asked = match played {
         // The demo's own terms: its model decides, and its run ends in a commit.
@@ -591,8 +590,4 @@ fn exit_of(stop: &Stop) -> Exit {
         Stop::Cancelled => Exit::Interrupted,
         _ => Exit::Done,
     }
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 
 use crate::args::Show;
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::reading::marks::Marks;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
@@ -18,7 +20,6 @@ use crate::shown::tree::{REDONE, note_word, redone};
 use crate::shown::tree_json::{add_link, verdicts_json};
 use crate::shown::tree_words::{role_style, speaker};
 use crate::shown::verdict::verdict;
-use crate::store::{self, now};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};

@@ -20,8 +20,8 @@ use uuid::Uuid;
 
 use crate::args;
 use crate::counter::{Counted, Counter};
-use crate::place::Place;
-use crate::store;
+use crate::desk::place::Place;
+use crate::desk::{clock, store};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
 use crate::term::out::Acts;
@@ -285,7 +285,7 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
         let mut rows = Checked::new(&header, import.rows(), &trusting);
         // Neither the previews nor the approvals nor the rules in a file were made here.
         let mut letters = || match trusting.load(Ordering::Relaxed) {
-            true => vec![distrust(store::now())],
+            true => vec![distrust(clock::now())],
             false => Vec::new(),
         };
         let restoring = Restoring::new(header.clone(), &mut rows).with_letters(&mut letters);
@@ -441,7 +441,7 @@ impl<'a, I> Checked<'a, I> {
         self.trusting.store(self.records.iter().any(of_layer), Ordering::Relaxed);
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
-        let now = store::now().0;
+        let now = clock::now().0;
         let counting = view.rules().iter().filter(|standing| standing.counts(now));
         self.rules = counting.map(|standing| standing.id.to_string()).collect();
         Ok(())

@@ -3,11 +3,11 @@
 use trunkline_message_tree::NodeId;
 
 use crate::args::Tree;
-use crate::place::Place;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::reading::session::Reading;
 use crate::shown::tree::{drawn_nodes, picture};
 use crate::shown::tree_json::as_json;
-use crate::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::{out, screen};
 

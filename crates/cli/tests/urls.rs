@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::fake::Scene;
 
-#[path = "../src/place/url.rs"]
+#[path = "../src/desk/place/url.rs"]
 mod url;
 
 use self::url::{Unusable, Url, is_nearly_url, is_url};

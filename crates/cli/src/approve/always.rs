@@ -7,7 +7,7 @@ use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, CommandPattern, Entry, PathPattern, Rule, RuleTarget, RuleVerdict, plain_words,
 };
 
-use crate::resolve::user;
+use crate::desk::person::user;
 
 /// Programs that run what their words say: what they begin with says nothing of what is done.
 const RUNNERS: [&str; 12] =

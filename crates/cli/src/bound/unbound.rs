@@ -8,7 +8,7 @@ use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
 use trunkline_session_store::FoundNote;
 
 use crate::bound::{Known, Line, as_line, first_lines, key, rationale};
-use crate::place::Place;
+use crate::desk::place::Place;
 use crate::shown::verdict::short_commit;
 use crate::term::screen;
 use crate::term::style::YELLOW;

@@ -7,9 +7,9 @@ use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, DecisionId, Verdict};
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
-use crate::place::Place;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::reading::session::Reading;
-use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 

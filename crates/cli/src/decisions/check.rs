@@ -18,7 +18,7 @@ use self::records::Records;
 use crate::args::decisions::Decisions;
 use crate::decisions::found::Book;
 use crate::decisions::lines;
-use crate::place::Place;
+use crate::desk::place::Place;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};

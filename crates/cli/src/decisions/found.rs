@@ -14,9 +14,9 @@ use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
 use crate::args::decisions::Decisions;
 use crate::decisions::undone::{Since, undone};
-use crate::place::Place;
+use crate::desk::place::Place;
+use crate::desk::store;
 use crate::shown::session::short;
-use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 

@@ -12,14 +12,15 @@ use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
 use trunkline_runtime::{Cancel, RuntimeError, Said, Session, across};
 use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore};
 
+use crate::desk::clock::now;
+use crate::desk::letters::{self, Entrance};
+use crate::desk::place::Store;
+use crate::desk::setup::{self, Folder};
+use crate::desk::store;
 use crate::interrupt;
-use crate::letters::{self, Entrance};
-use crate::place::Store;
 use crate::progress::Progress;
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
 use crate::shown::time::ago;
-use crate::store::{self, now};
 use crate::term::fault::Fault;
 use crate::term::text::one_line;
 

@@ -11,13 +11,12 @@ use trunkline_runtime::across;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore};
 
-use crate::letters;
-use crate::place::Place;
+use crate::desk::place::Place;
+use crate::desk::standing::unsettled;
+use crate::desk::{letters, store};
 use crate::reading::session::Reading;
 use crate::resolve::drift::Drift;
 use crate::shown::session::short;
-use crate::standing::unsettled;
-use crate::store;
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 

@@ -6,11 +6,11 @@ use trunkline_runtime::resolve_queue::{Entry, State};
 use trunkline_session_store::SessionStore;
 
 use crate::args::resolve::Resolve;
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
 use crate::resolve::found::{Group, Groups, groups};
 use crate::shown::proposal::{by_harness, state_style};
 use crate::shown::time::{ago, expiry};
-use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};

@@ -5,7 +5,7 @@ use trunkline_runtime::Said;
 use trunkline_runtime::resolve_queue::Verdict;
 
 use crate::args::resolve::Resolve;
-use crate::place::{Place, Store};
+use crate::desk::place::{Place, Store};
 use crate::resolve::decision::{Came, Outcome, Wish, carry_out};
 use crate::resolve::found::{Group, Groups, groups};
 use crate::resolve::listing::{heading, line};

@@ -7,13 +7,13 @@ use trunkline_message_tree::Timestamp;
 use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
 
 use crate::args::resolve::Resolve;
-use crate::place::Place;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
 use crate::resolve::found::Group;
 use crate::resolve::listing::as_json;
 use crate::shown::parts::{is_divisible, numbered, parts};
 use crate::shown::proposal::{by_harness, preview_within, state_style};
 use crate::shown::time::{ago, expiry};
-use crate::store::now;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, RED, YELLOW, paint};

@@ -7,10 +7,10 @@ use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{Claim, SessionInfo};
 
 use crate::args::resolve::Resolve;
-use crate::letters::{self, Entrance};
-use crate::place::{Place, Store};
+use crate::desk::letters::{self, Entrance};
+use crate::desk::place::{Place, Store};
+use crate::desk::setup::{self, Folder};
 use crate::reading::session::Reading;
-use crate::setup::{self, Folder};
 use crate::shown::proposal::preview;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;

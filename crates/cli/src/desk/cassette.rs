@@ -16,7 +16,7 @@ use trunkline_providers::{
     Request, Support, Wire,
 };
 
-use crate::asked::wire_of;
+use crate::desk::asked::wire_of;
 use crate::term::fault::Fault;
 use crate::term::style::{DIM, YELLOW, paint};
 use crate::term::text::decoded;

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use crate::args::model::{MAX_OUTPUT_TOKENS, Model};
-use crate::model::Named;
+use crate::desk::model::Named;
 use crate::term::{limits, shell, text};
 
 /// Returns the flags that a next command needs to ask the same model at the same place in the same way, also where the

@@ -12,8 +12,8 @@ use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, Effect, Rule, RuleTarget, RuleVerdict, Rules, Scope,
 };
 
-use crate::rules::sound;
-use crate::store::now;
+use crate::desk::clock::now;
+use crate::desk::sound::sound;
 use crate::term::fault::Fault;
 use crate::term::text::{decoded, one_line};
 

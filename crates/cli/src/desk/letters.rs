@@ -10,9 +10,9 @@ use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::{Agent, RuntimeError, Session};
 use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore, StoreError};
 
-use crate::args::Sent;
-use crate::place::{Place, Store};
-use crate::store::{self, now};
+use crate::desk::clock::now;
+use crate::desk::place::{Place, Store};
+use crate::desk::store;
 use crate::term::fault::{Exit, Fault};
 use crate::term::tell::tell_page;
 use crate::term::text::one_line;
@@ -188,15 +188,4 @@ pub(crate) async fn hear(
         true => Heard::Gone,
         false => Heard::NotYet,
     })
-}
-
-/// `trunkline cancel`.
-pub(crate) async fn cancel(args: &Sent, place: &Place) -> Result<Exit, Fault> {
-    let store = place.open_existing().await?;
-    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    if store.holder(&info.id).await?.is_none() {
-        let name = store::short_name(store.as_ref(), &info.id).await;
-        return Err(Fault::new(format!("nothing to cancel: no process writes session {name}")));
-    }
-    leave(place, store.as_ref(), &info, "another process", &Request::Cancel, args.wait).await
 }

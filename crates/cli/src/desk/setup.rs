@@ -18,8 +18,7 @@ use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
 use crate::args::model::Model;
 use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
-use crate::bound;
-use crate::policy;
+use crate::desk::{policy, repository};
 use crate::reading::session::Reading;
 use crate::term::fault::Fault;
 
@@ -90,7 +89,7 @@ impl Folder {
     /// Refuses a folder where no decision can be bound, before anything is done.
     pub(crate) fn check_binding(&self) -> Result<(), Fault> {
         match &self.path {
-            Some(path) => bound::check(path),
+            Some(path) => repository::check(path),
             None => Err(Fault::usage("--bind needs the folder of a git repository").hint("name it with -C")),
         }
     }

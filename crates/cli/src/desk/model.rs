@@ -14,8 +14,8 @@ use trunkline_runtime::{Asked as Server, distrust};
 use trunkline_session_store::SessionStore;
 
 use crate::args::model::{Api, Model};
-use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
-use crate::cassette::{self, Tape};
+use crate::desk::asked::{api_of, is_at, name_of, service_at, wire_of};
+use crate::desk::cassette::{self, Tape};
 use crate::reading::session::Reading;
 use crate::term::fault::Fault;
 
@@ -478,4 +478,8 @@ fn ollama_url(host: &str) -> String {
     };
     let name = if matches!(name, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { name };
     format!("{scheme}://{name}:{port}")
+}
+
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use trunkline_message_tree::{Content, Messages, Part, Role};
 use trunkline_providers::{Request, Turn};
 
-use crate::demo::project::{SOURCE, TEST};
+use crate::desk::playback::project::{SOURCE, TEST};
 
 /// The instructions of a demo's session; a session that has them is a demo.
 pub(crate) const INSTRUCTIONS: &str = "\

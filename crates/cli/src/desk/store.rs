@@ -1,10 +1,8 @@
 //! How people name sessions, and what they are told of them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore};
 
+use crate::desk::clock::now;
 use crate::shown::session::short;
 use crate::shown::time::ago;
 use crate::term::fault::Fault;
@@ -92,9 +90,4 @@ pub(crate) fn told(info: &SessionInfo, all: &[SessionInfo]) -> String {
     let folder = info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60)));
     let at = ago(info.updated_at, now());
     format!("{}  {at:<12}  {title}{}", short(&info.id, all), folder.unwrap_or_default())
-}
-
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
