@@ -5,15 +5,14 @@
 
 mod unbound;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trunkline_git_binding::{BoundDecision, By, Found, Held, Repository};
+use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, Digest, RunId};
-use trunkline_runtime::{Event, across};
 use trunkline_session_store::{FoundNote, SessionInfo};
 
 use crate::args::decisions::Decisions;
@@ -93,20 +92,6 @@ struct Missing<'a> {
     /// `to_bind` if it was never bound, `gone` if its ref was taken away.
     missing: &'a str,
     session: &'a str,
-}
-
-/// What was not bound, as far as it was told: to try again is no news.
-#[derive(Default)]
-pub(crate) struct ToldUnbound(Mutex<BTreeSet<(String, String)>>);
-
-impl ToldUnbound {
-    /// Returns whether an event is worth telling: of what is not bound only the first of a kind.
-    pub(crate) fn is_news(&self, event: &Event) -> bool {
-        let Event::NotBound { run, why } = event else { return true };
-        // A set is whole after any panic.
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.insert((run.clone(), why.clone()))
-    }
 }
 
 /// Lists what the refs of a folder's repository hold.

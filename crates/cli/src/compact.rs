@@ -9,7 +9,7 @@ use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
 use crate::desk::{model, store};
-use crate::interrupt;
+use crate::live::interrupt;
 use crate::reading::session::Reading;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;

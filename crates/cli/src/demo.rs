@@ -14,7 +14,7 @@ use crate::desk::model::Asked;
 use crate::desk::place::Place;
 use crate::desk::playback::{MARK, WORDS, project, script, scripted, terms};
 use crate::desk::setup::Folder;
-use crate::run::Drive;
+use crate::live::drive::Drive;
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{BOLD, DIM, paint};
 use crate::term::tell::tell;

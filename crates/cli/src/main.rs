@@ -2,12 +2,11 @@
 //!
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
-mod approve;
 mod args;
 mod audit;
 mod beside;
 mod bound;
-mod cancel;
+mod commands;
 mod compact;
 mod counter;
 mod decide;
@@ -19,21 +18,17 @@ mod findings;
 mod follow;
 mod history;
 mod in_order;
-mod interrupt;
 mod labels;
 mod listing;
-mod moves;
+mod live;
 mod names;
 mod new_file;
-mod progress;
-mod proposed;
 mod reading;
 mod reflog;
 mod removal;
 mod repair;
 mod resolve;
 mod rules;
-mod run;
 mod sanitize;
 mod search;
 mod second_look;
@@ -41,7 +36,6 @@ mod show;
 mod shown;
 mod term;
 mod transfer;
-mod tree;
 
 use std::process::ExitCode;
 
@@ -97,24 +91,24 @@ fn start(line: Line) -> Result<Exit, Fault> {
 async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Fault> {
     match command {
         SessionCommand::Demo(args) => demo::run(args, place).await,
-        SessionCommand::Run(args) => run::run(args, place).await,
-        SessionCommand::Resume(args) => run::resume(args, place).await,
+        SessionCommand::Run(args) => commands::run::run(args, place).await,
+        SessionCommand::Resume(args) => commands::resume::run(args, place).await,
         SessionCommand::Sessions(args) => listing::run(args, place).await,
         SessionCommand::Show(args) => show::run(args, place).await,
         SessionCommand::Follow(args) => follow::run(args, place).await,
-        SessionCommand::Tree(args) => tree::run(args, place).await,
+        SessionCommand::Tree(args) => commands::tree::run(args, place).await,
         SessionCommand::Decisions(args) => decisions::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Rules(args) => rules::run(args, place).await,
-        SessionCommand::Revert(args) => moves::revert(args, place).await,
-        SessionCommand::Go(args) => moves::go(args, place).await,
-        SessionCommand::Merge(args) => moves::merge(args, place).await,
+        SessionCommand::Revert(args) => commands::revert::run(args, place).await,
+        SessionCommand::Go(args) => commands::go::run(args, place).await,
+        SessionCommand::Merge(args) => commands::merge::run(args, place).await,
         SessionCommand::Name(args) => names::run(args, place).await,
         SessionCommand::Reflog(args) => reflog::run(args, place).await,
-        SessionCommand::Undo(args) => moves::undo(args, place).await,
-        SessionCommand::Redo(args) => moves::redo(args, place).await,
+        SessionCommand::Undo(args) => commands::undo::run(args, place).await,
+        SessionCommand::Redo(args) => commands::redo::run(args, place).await,
         SessionCommand::Compact(args) => compact::run(args, place).await,
-        SessionCommand::Cancel(args) => cancel::run(args, place).await,
+        SessionCommand::Cancel(args) => commands::cancel::run(args, place).await,
         SessionCommand::Decide(args) => decide::run(args, place).await,
         SessionCommand::Title(args) => labels::title(args, place).await,
         SessionCommand::Tag(args) => labels::tag(args, place).await,

@@ -1,11 +1,11 @@
 //! Moves of the head, told in a line.
 
 use trunkline_message_tree::{MessageTree, NodeId};
-use trunkline_runtime::revert;
+use trunkline_runtime::revert::{self, Sentence};
 
-use crate::shown::nodes::span;
-use crate::term::style::{MAGENTA, YELLOW, paint};
-use crate::term::text::{count, one_line};
+use crate::shown::nodes::{listed, span};
+use crate::term::style::{BOLD, DIM, MAGENTA, YELLOW, paint};
+use crate::term::text::{count, one_line, wrapped};
 
 /// Tells what left the trunk, what came back and what is new there; `newest` was the newest node before.
 pub(crate) fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> String {
@@ -27,10 +27,12 @@ pub(crate) fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> Str
     format!("⤺ {}", told.join(", "))
 }
 
+/// Tells a move that says no more than its ends.
 pub(crate) fn moved_line(word: &str, from: NodeId, to: NodeId) -> String {
     paint(MAGENTA, &format!("⤺ {word}: from {from} to {to}"))
 }
 
+/// Tells what came of a revert, applied or refused.
 pub(crate) fn reverted(record: &revert::Record) -> String {
     let words =
         record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
@@ -46,4 +48,21 @@ pub(crate) fn reverted(record: &revert::Record) -> String {
             paint(YELLOW, &format!("⤺ not left: {reason}"))
         }
     }
+}
+
+/// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.
+pub(crate) fn carried(heading: &str, sentences: &[Sentence], left_out: usize, width: usize) -> String {
+    let mut told = format!("{}\n", paint(MAGENTA, &format!("⤺ {heading}")));
+    for Sentence { text, kind, from, .. } in sentences {
+        let label = kind.map(|kind| format!("{kind}: ")).unwrap_or_default();
+        let words = format!("{label}{} ({})", one_line(text, usize::MAX), listed(from));
+        for (place, line) in wrapped(&words, width.saturating_sub(4).max(20)).iter().enumerate() {
+            let bullet = if place == 0 { "  - " } else { "    " };
+            told.push_str(&format!("{}{line}\n", paint(BOLD, bullet)));
+        }
+    }
+    if left_out > 0 {
+        told.push_str(&paint(DIM, &format!("  … {} left out\n", count(left_out, "more sentence"))));
+    }
+    told
 }

@@ -1,4 +1,4 @@
-//! `trunkline run` and `trunkline resume`: a drive from here to wherever it stops.
+//! A drive from here to wherever it stops: what `run`, `resume` and `demo` have in common.
 //!
 //! stdout gets the answer and nothing else; all that happens on the way is told on stderr.
 
@@ -11,127 +11,29 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
 use trunkline_providers::{ErrorKind, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
-use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop, decided_runs};
-use trunkline_session_store::{Claim, SessionStore, StoreError};
+use trunkline_session_store::{SessionStore, StoreError};
 
-use crate::approve::AtTerminal;
 use crate::args::model::Model;
-use crate::args::terms::{Policy, Terms, policy_of};
-use crate::args::{Resume, Run};
-use crate::decide;
+use crate::args::terms::{Policy, Terms};
 use crate::desk::again::model_flags;
 use crate::desk::cassette::Tape;
-use crate::desk::letters::{self, Entrance};
-use crate::desk::model::{self, Asked, Named, variable};
+use crate::desk::model::{Asked, Named};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
-use crate::desk::{playback, store};
-use crate::interrupt;
-use crate::progress::Progress;
+use crate::desk::store;
+use crate::live::approve::AtTerminal;
+use crate::live::interrupt;
+use crate::live::progress::Progress;
 use crate::reading::session::Reading;
 use crate::shown::tree;
 use crate::shown::usage::cost;
 use crate::shown::verdict::{outcome, short_commit};
 use crate::term::fault::{Exit, Fault};
-use crate::term::stdin::read_stdin;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::{out, screen, shell, text};
-
-/// `trunkline run`.
-pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
-    let asked = model::open(&args.model, &model::Before::default(), variable)?;
-    let prompt = match args.prompt.as_str() {
-        "-" => read_stdin()?,
-        typed => typed.to_owned(),
-    };
-    if prompt.trim().is_empty() {
-        return Err(Fault::usage("the prompt is empty"));
-    }
-    let folder = Folder::named(&args.cwd)?;
-    if args.terms.commit {
-        folder.check_commit()?;
-    }
-    let instructions = match &args.system {
-        Some(path) => std::fs::read(path)
-            .map_err(|error| error.to_string())
-            .and_then(text::decoded)
-            .map_err(|why| Fault::usage(format!("cannot read {}: {why}", path.display())))?,
-        None => setup::instructions(&args.terms),
-    };
-    let terms = &args.terms;
-    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape.clone());
-    let agent = drive.agent(asked, &folder, Some(instructions))?;
-    let store = place.open().await?;
-    let title = text::one_line(&prompt, 80);
-    let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
-    drive.go(session, store.as_ref(), Some(&prompt)).await
-}
-
-/// `trunkline resume`.
-pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> {
-    place.in_folder(args.cwd.as_deref());
-    let store = place.open_existing().await?;
-    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let mut prompt = match args.prompt.as_deref() {
-        Some("-") => Some(read_stdin()?),
-        typed => typed.map(str::to_owned),
-    };
-    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
-        return Err(Fault::usage("the prompt is empty"));
-    }
-    if let Some(prompt) = &prompt
-        && !args.take_over
-        && store.holder(&info.id).await?.is_some()
-    {
-        let request = Request::Prompt { text: prompt.clone() };
-        return letters::leave(place, store.as_ref(), &info, "another process", &request, args.wait).await;
-    }
-    let mut terms = args.terms.clone();
-    let mut reading = Reading::load(store.as_ref(), &info).await?;
-    if reading.has_open_rollback() {
-        // That needs no model; what stands in the way of going on is told afterwards.
-        let ended = decide::finish_rollback(args, place, &store, &info).await?;
-        if let (Some(exit), None) = (ended, &prompt) {
-            return Ok(exit);
-        }
-        reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
-    }
-    let played = playback::part_of(&reading);
-    let draws = played.is_some();
-    let asked = match played {
-        // The demo's own terms: its model decides, and its run ends in a commit.
-        Some(part) => {
-            terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
-            prompt = prompt.or(part.prompt.map(str::to_owned));
-            Asked::scripted(part.provider, part.words)
-        }
-        None => {
-            let before = model::before(store.as_ref(), &reading).await?;
-            model::open(&args.model, &before, variable)?
-        }
-    };
-    let name = store::short_name(store.as_ref(), &info.id).await;
-    let again = place.command(&format!("resume {name} -C DIR"));
-    let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
-    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape.clone());
-    let drive = if draws && !terms.json { drive.drawing() } else { drive };
-    drive.progress.begin_with(&going_on(&reading, &name));
-    let agent = drive.agent(asked, &folder, None)?;
-    let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
-    match letters::enter(&agent, &store, &info, claim).await? {
-        Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
-        Entrance::Theirs(holder) => Err(Fault::new(format!("session {name} is being written by {holder}"))
-            .hint(format!(
-                "stop it with `{}`, say something to it with `{}`, or if it hangs, `{}`",
-                place.command(&format!("cancel {name}")),
-                place.command(&format!("resume {name} -p \"…\"")),
-                place.command(&format!("resume {name} --take-over"))
-            ))),
-    }
-}
 
 /// Everything that stays the same while one drive goes on.
 pub(crate) struct Drive<'a> {
@@ -140,7 +42,7 @@ pub(crate) struct Drive<'a> {
     terms: &'a Terms,
     policy: Policy,
     person: Option<Arc<AtTerminal>>,
-    progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
     tape: Tape,
     draws: bool,
     /// Where the agent works, for commands that are printed.
@@ -163,7 +65,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Tells of what is recorded or played when the drive has ended.
-    fn beside(self, tape: Tape) -> Self {
+    pub(crate) fn beside(self, tape: Tape) -> Self {
         Drive { tape, ..self }
     }
 
@@ -541,16 +443,6 @@ fn named(files: &[String]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
-}
-
-/// Says what is taken up, and where.
-fn going_on(reading: &Reading, name: &str) -> String {
-    let info = &reading.info;
-    let title = match info.title.is_empty() {
-        true => String::new(),
-        false => format!(" “{}”", text::one_line(&info.title, 60)),
-    };
-    paint(DIM, &format!("going on with {name}{title} at {}\n", reading.tree().head()))
 }
 
 fn error_line(fault: &RuntimeError) -> String {

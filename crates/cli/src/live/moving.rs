@@ -1,80 +1,36 @@
-//! `trunkline revert`, `go`, `merge`, `undo` and `redo`: a person moves the head.
+//! A person moves the head: what `revert`, `go`, `merge`, `undo` and `redo` have in common.
 
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, Role};
 use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::resolve_queue::{Entry, State};
-use trunkline_runtime::revert::{self, Sentence};
 use trunkline_runtime::{RuntimeError, Session};
 use trunkline_session_store::Claim;
 
-use crate::args::moves::{Go, Merge};
-use crate::args::{Revert, Sent};
 use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
 use crate::desk::store;
-use crate::proposed;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
-use crate::shown::moves::told;
+use crate::shown::moves::{carried, told};
 use crate::shown::nodes::listed;
 use crate::term::fault::{Exit, Fault};
-use crate::term::style::{BOLD, DIM, MAGENTA, paint};
+use crate::term::style::{DIM, MAGENTA, paint};
 use crate::term::tell::tell;
-use crate::term::text::{count, one_line, wrapped};
+use crate::term::text::one_line;
 use crate::term::{out, screen};
 
 /// How many files are named that a run has left changed.
 const FILES_NAMED: usize = 5;
 
 /// A move as it was typed; nodes may be named.
-enum Wanted<'a> {
+pub(crate) enum Wanted<'a> {
     Revert { to: &'a str, lesson: Option<&'a str> },
     Go { to: &'a str },
     Merge { tips: &'a [String] },
     Undo,
     Redo,
-}
-
-/// `trunkline revert`.
-pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
-    let Some(node) = &args.node else { return proposed::run(args, place).await };
-    let wanted = Wanted::Revert { to: node, lesson: args.lesson.as_deref() };
-    carry_out(args.session.as_deref(), wanted, args.wait, place).await
-}
-
-/// `trunkline go`.
-pub(crate) async fn go(args: &Go, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), Wanted::Go { to: &args.node }, args.wait, place).await
-}
-
-/// `trunkline merge`.
-pub(crate) async fn merge(args: &Merge, place: &Place) -> Result<Exit, Fault> {
-    if !args.dry_run {
-        let wanted = Wanted::Merge { tips: &args.nodes };
-        return carry_out(args.session.as_deref(), wanted, args.wait, place).await;
-    }
-    let store = place.open_existing().await?;
-    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let reading = Reading::load(store.as_ref(), &info).await?;
-    let tips = targets(&args.nodes, &reading)?;
-    let planned = revert::merge(reading.tree(), reading.notes(), &tips)
-        .map_err(|refusal| unknown_node(&tips, reading.tree(), refusal.to_string()))?;
-    let heading = format!("would merge {} after {}", listed(&planned.with), planned.into);
-    out::print(&carried(&heading, &planned.sentences, planned.left_out))?;
-    tell(&paint(DIM, "nothing was changed\n"));
-    Ok(Exit::Done)
-}
-
-/// `trunkline undo`.
-pub(crate) async fn undo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), Wanted::Undo, args.wait, place).await
-}
-
-/// `trunkline redo`.
-pub(crate) async fn redo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), Wanted::Redo, args.wait, place).await
 }
 
 impl Wanted<'_> {
@@ -92,7 +48,8 @@ impl Wanted<'_> {
     }
 }
 
-async fn carry_out(
+/// Makes the move, or leaves it to the one that writes the session.
+pub(crate) async fn carry_out(
     named: Option<&str>,
     wanted: Wanted<'_>,
     wait: bool,
@@ -157,7 +114,7 @@ async fn moved(session: &mut Session, act: &MoveAct) -> Result<String, RuntimeEr
         MoveAct::Merge { tips } => {
             let record = session.merge(tips).await?;
             let heading = format!("merged {}, head at {}", listed(&record.with), record.node);
-            return Ok(carried(&heading, &record.sentences, record.left_out));
+            return Ok(carried(&heading, &record.sentences, record.left_out, screen::width()));
         }
         MoveAct::Undo => session.undo().await?,
         _ => session.redo().await?,
@@ -191,33 +148,17 @@ fn refused(fault: RuntimeError, act: &MoveAct, session: &Session, reading: &Read
     }
 }
 
-fn unknown_node(nodes: &[NodeId], tree: &MessageTree, reason: String) -> Fault {
+/// Says why a move was not made, and whether one of its nodes was typed wrongly.
+pub(crate) fn unknown_node(nodes: &[NodeId], tree: &MessageTree, reason: String) -> Fault {
     match nodes.iter().any(|node| tree.node(*node).is_err()) {
         true => Fault::usage(reason),
         false => Fault::new(reason),
     }
 }
 
-fn targets(named: &[String], reading: &Reading) -> Result<Vec<NodeId>, Fault> {
+/// Returns the nodes that were named.
+pub(crate) fn targets(named: &[String], reading: &Reading) -> Result<Vec<NodeId>, Fault> {
     named.iter().map(|named| target(named, reading)).collect()
-}
-
-/// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.
-fn carried(heading: &str, sentences: &[Sentence], left_out: usize) -> String {
-    let width = screen::width();
-    let mut told = format!("{}\n", paint(MAGENTA, &format!("⤺ {heading}")));
-    for Sentence { text, kind, from, .. } in sentences {
-        let label = kind.map(|kind| format!("{kind}: ")).unwrap_or_default();
-        let words = format!("{label}{} ({})", one_line(text, usize::MAX), listed(from));
-        for (place, line) in wrapped(&words, width.saturating_sub(4).max(20)).iter().enumerate() {
-            let bullet = if place == 0 { "  - " } else { "    " };
-            told.push_str(&format!("{}{line}\n", paint(BOLD, bullet)));
-        }
-    }
-    if left_out > 0 {
-        told.push_str(&paint(DIM, &format!("  … {} left out\n", count(left_out, "more sentence"))));
-    }
-    told
 }
 
 /// Names the edits that were applied on what was left: they stay in the files.

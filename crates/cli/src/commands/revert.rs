@@ -1,4 +1,4 @@
-//! `trunkline revert` on steps back that are proposed: lists them, takes one, declines one.
+//! `trunkline revert`: goes back to a node; without one lists the steps back that are proposed, takes one, declines one.
 
 use trunkline_runtime::letters::{Request, StepAnswer};
 use trunkline_runtime::revert::ProposalId;
@@ -9,7 +9,7 @@ use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
 use crate::desk::store;
-use crate::moves::tell_given_up;
+use crate::live::moving::{Wanted, carry_out, tell_given_up};
 use crate::reading::session::Reading;
 use crate::shown::moves::told;
 use crate::shown::step_back::shown;
@@ -19,8 +19,15 @@ use crate::term::style::{MAGENTA, paint};
 use crate::term::tell::tell;
 use crate::term::text::one_line;
 
-/// `trunkline revert` without a node.
+/// `trunkline revert`.
 pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
+    let Some(node) = &args.node else { return on_proposed(args, place).await };
+    let wanted = Wanted::Revert { to: node, lesson: args.lesson.as_deref() };
+    carry_out(args.session.as_deref(), wanted, args.wait, place).await
+}
+
+/// `trunkline revert` without a node.
+async fn on_proposed(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;

@@ -14,7 +14,7 @@ use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
 use trunkline_runtime::{Attempt, Cause, Event, revert};
 
-use crate::bound;
+use crate::live::unbound;
 use crate::shown::call::{finished, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::files::{named_files, still_staged};
@@ -36,7 +36,7 @@ pub(crate) const AWAITING_ROLLBACK: &str = "… an earlier writer was putting fi
 /// Tells people what goes on, and counts what it costs.
 pub(crate) struct Progress {
     told: Mutex<Told>,
-    unbound: bound::ToldUnbound,
+    unbound: unbound::ToldUnbound,
     quiet: bool,
     diffs: bool,
 }
@@ -72,7 +72,7 @@ impl Progress {
     pub(crate) fn of_run(quiet: bool, asks: bool) -> Arc<Self> {
         Arc::new(Progress {
             told: Mutex::default(),
-            unbound: bound::ToldUnbound::default(),
+            unbound: unbound::ToldUnbound::default(),
             quiet,
             diffs: !asks,
         })

@@ -1,0 +1,92 @@
+//! `trunkline resume`: a session goes on from where it stands.
+
+use trunkline_runtime::letters::Request;
+use trunkline_session_store::Claim;
+
+use crate::args::Resume;
+use crate::args::terms::{Terms, policy_of};
+use crate::desk::letters::{self, Entrance};
+use crate::desk::model::{self, Asked, variable};
+use crate::desk::place::Place;
+use crate::desk::setup::Folder;
+use crate::desk::{playback, store};
+use crate::live::drive::Drive;
+use crate::live::rollback;
+use crate::reading::session::Reading;
+use crate::term::fault::{Exit, Fault};
+use crate::term::stdin::read_stdin;
+use crate::term::style::{DIM, paint};
+use crate::term::text;
+
+/// `trunkline resume`.
+pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
+    place.in_folder(args.cwd.as_deref());
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let mut prompt = match args.prompt.as_deref() {
+        Some("-") => Some(read_stdin()?),
+        typed => typed.map(str::to_owned),
+    };
+    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(Fault::usage("the prompt is empty"));
+    }
+    if let Some(prompt) = &prompt
+        && !args.take_over
+        && store.holder(&info.id).await?.is_some()
+    {
+        let request = Request::Prompt { text: prompt.clone() };
+        return letters::leave(place, store.as_ref(), &info, "another process", &request, args.wait).await;
+    }
+    let mut terms = args.terms.clone();
+    let mut reading = Reading::load(store.as_ref(), &info).await?;
+    if reading.has_open_rollback() {
+        // That needs no model; what stands in the way of going on is told afterwards.
+        let ended = rollback::finish_rollback(args, place, &store, &info).await?;
+        if let (Some(exit), None) = (ended, &prompt) {
+            return Ok(exit);
+        }
+        reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
+    }
+    let played = playback::part_of(&reading);
+    let draws = played.is_some();
+    let asked = match played {
+        // The demo's own terms: its model decides, and its run ends in a commit.
+        Some(part) => {
+            terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
+            prompt = prompt.or(part.prompt.map(str::to_owned));
+            Asked::scripted(part.provider, part.words)
+        }
+        None => {
+            let before = model::before(store.as_ref(), &reading).await?;
+            model::open(&args.model, &before, variable)?
+        }
+    };
+    let name = store::short_name(store.as_ref(), &info.id).await;
+    let again = place.command(&format!("resume {name} -C DIR"));
+    let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
+    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape.clone());
+    let drive = if draws && !terms.json { drive.drawing() } else { drive };
+    drive.progress.begin_with(&going_on(&reading, &name));
+    let agent = drive.agent(asked, &folder, None)?;
+    let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
+    match letters::enter(&agent, &store, &info, claim).await? {
+        Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
+        Entrance::Theirs(holder) => Err(Fault::new(format!("session {name} is being written by {holder}"))
+            .hint(format!(
+                "stop it with `{}`, say something to it with `{}`, or if it hangs, `{}`",
+                place.command(&format!("cancel {name}")),
+                place.command(&format!("resume {name} -p \"…\"")),
+                place.command(&format!("resume {name} --take-over"))
+            ))),
+    }
+}
+
+/// Says what is taken up, and where.
+fn going_on(reading: &Reading, name: &str) -> String {
+    let info = &reading.info;
+    let title = match info.title.is_empty() {
+        true => String::new(),
+        false => format!(" “{}”", text::one_line(&info.title, 60)),
+    };
+    paint(DIM, &format!("going on with {name}{title} at {}\n", reading.tree().head()))
+}

@@ -1,0 +1,45 @@
+//! `trunkline run`: a model is given a task.
+//!
+//! stdout gets the answer and nothing else; all that happens on the way is told on stderr.
+
+use std::sync::Arc;
+
+use crate::args::Run;
+use crate::args::terms::policy_of;
+use crate::desk::model::{self, variable};
+use crate::desk::place::Place;
+use crate::desk::setup::{self, Folder};
+use crate::live::drive::Drive;
+use crate::term::fault::{Exit, Fault};
+use crate::term::stdin::read_stdin;
+use crate::term::text;
+
+/// `trunkline run`.
+pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
+    let asked = model::open(&args.model, &model::Before::default(), variable)?;
+    let prompt = match args.prompt.as_str() {
+        "-" => read_stdin()?,
+        typed => typed.to_owned(),
+    };
+    if prompt.trim().is_empty() {
+        return Err(Fault::usage("the prompt is empty"));
+    }
+    let folder = Folder::named(&args.cwd)?;
+    if args.terms.commit {
+        folder.check_commit()?;
+    }
+    let instructions = match &args.system {
+        Some(path) => std::fs::read(path)
+            .map_err(|error| error.to_string())
+            .and_then(text::decoded)
+            .map_err(|why| Fault::usage(format!("cannot read {}: {why}", path.display())))?,
+        None => setup::instructions(&args.terms),
+    };
+    let terms = &args.terms;
+    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape.clone());
+    let agent = drive.agent(asked, &folder, Some(instructions))?;
+    let store = place.open().await?;
+    let title = text::one_line(&prompt, 80);
+    let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
+    drive.go(session, store.as_ref(), Some(&prompt)).await
+}

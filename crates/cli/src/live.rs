@@ -1,0 +1,9 @@
+//! What goes on while a session is written from here: it is driven, told of, and a person is asked.
+
+pub(crate) mod approve;
+pub(crate) mod drive;
+pub(crate) mod interrupt;
+pub(crate) mod moving;
+pub(crate) mod progress;
+pub(crate) mod rollback;
+pub(crate) mod unbound;
