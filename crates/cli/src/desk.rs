@@ -12,6 +12,7 @@ pub(crate) mod person;
 pub(crate) mod place;
 pub(crate) mod playback;
 pub(crate) mod policy;
+pub(crate) mod removal;
 pub(crate) mod repository;
 pub(crate) mod setup;
 pub(crate) mod sound;

@@ -3,39 +3,13 @@
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
 mod args;
-mod audit;
-mod beside;
-mod bound;
 mod commands;
-mod compact;
-mod counter;
-mod decide;
-mod decisions;
-mod demo;
 mod desk;
-mod doctor;
-mod findings;
-mod follow;
-mod history;
-mod in_order;
-mod labels;
-mod listing;
+mod files;
 mod live;
-mod names;
-mod new_file;
 mod reading;
-mod reflog;
-mod removal;
-mod repair;
-mod resolve;
-mod rules;
-mod sanitize;
-mod search;
-mod second_look;
-mod show;
 mod shown;
 mod term;
-mod transfer;
 
 use std::process::ExitCode;
 
@@ -90,43 +64,43 @@ fn start(line: Line) -> Result<Exit, Fault> {
 
 async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Fault> {
     match command {
-        SessionCommand::Demo(args) => demo::run(args, place).await,
+        SessionCommand::Demo(args) => commands::demo::run(args, place).await,
         SessionCommand::Run(args) => commands::run::run(args, place).await,
         SessionCommand::Resume(args) => commands::resume::run(args, place).await,
-        SessionCommand::Sessions(args) => listing::run(args, place).await,
-        SessionCommand::Show(args) => show::run(args, place).await,
-        SessionCommand::Follow(args) => follow::run(args, place).await,
+        SessionCommand::Sessions(args) => commands::sessions::run(args, place).await,
+        SessionCommand::Show(args) => commands::show::run(args, place).await,
+        SessionCommand::Follow(args) => commands::follow::run(args, place).await,
         SessionCommand::Tree(args) => commands::tree::run(args, place).await,
-        SessionCommand::Decisions(args) => decisions::run(args, place).await,
-        SessionCommand::Resolve(args) => resolve::run(args, place).await,
-        SessionCommand::Rules(args) => rules::run(args, place).await,
+        SessionCommand::Decisions(args) => commands::decisions::run(args, place).await,
+        SessionCommand::Resolve(args) => commands::resolve::run(args, place).await,
+        SessionCommand::Rules(args) => commands::rules::run(args, place).await,
         SessionCommand::Revert(args) => commands::revert::run(args, place).await,
         SessionCommand::Go(args) => commands::go::run(args, place).await,
         SessionCommand::Merge(args) => commands::merge::run(args, place).await,
-        SessionCommand::Name(args) => names::run(args, place).await,
-        SessionCommand::Reflog(args) => reflog::run(args, place).await,
+        SessionCommand::Name(args) => commands::name::run(args, place).await,
+        SessionCommand::Reflog(args) => commands::reflog::run(args, place).await,
         SessionCommand::Undo(args) => commands::undo::run(args, place).await,
         SessionCommand::Redo(args) => commands::redo::run(args, place).await,
-        SessionCommand::Compact(args) => compact::run(args, place).await,
+        SessionCommand::Compact(args) => commands::compact::run(args, place).await,
         SessionCommand::Cancel(args) => commands::cancel::run(args, place).await,
-        SessionCommand::Decide(args) => decide::run(args, place).await,
-        SessionCommand::Title(args) => labels::title(args, place).await,
-        SessionCommand::Tag(args) => labels::tag(args, place).await,
-        SessionCommand::Archive(args) => labels::archive(args, true, place).await,
-        SessionCommand::Unarchive(args) => labels::archive(args, false, place).await,
-        SessionCommand::Delete(args) => removal::delete(args, place).await,
-        SessionCommand::Prune(args) => removal::prune(args, place).await,
-        SessionCommand::Export(args) => transfer::write(args, place).await,
-        SessionCommand::Import(args) => transfer::read(args, place).await,
-        SessionCommand::Doctor(args) => doctor::run(args, place).await,
+        SessionCommand::Decide(args) => commands::decide::run(args, place).await,
+        SessionCommand::Title(args) => commands::title::run(args, place).await,
+        SessionCommand::Tag(args) => commands::tag::run(args, place).await,
+        SessionCommand::Archive(args) => commands::archive::run(args, true, place).await,
+        SessionCommand::Unarchive(args) => commands::archive::run(args, false, place).await,
+        SessionCommand::Delete(args) => commands::delete::run(args, place).await,
+        SessionCommand::Prune(args) => commands::prune::run(args, place).await,
+        SessionCommand::Export(args) => commands::transfer::write(args, place).await,
+        SessionCommand::Import(args) => commands::transfer::read(args, place).await,
+        SessionCommand::Doctor(args) => commands::doctor::run(args, place).await,
     }
 }
 
 /// Needs neither a store nor tokio, and Ctrl-C ends it at once.
 fn on_files(command: &FileCommand) -> Result<Exit, Fault> {
     match command {
-        FileCommand::Audit(args) => audit::run(args),
-        FileCommand::Repair(args) => repair::run(args),
-        FileCommand::Sanitize(args) => sanitize::run(args),
+        FileCommand::Audit(args) => files::audit::run(args),
+        FileCommand::Repair(args) => files::repair::run(args),
+        FileCommand::Sanitize(args) => files::sanitize::run(args),
     }
 }

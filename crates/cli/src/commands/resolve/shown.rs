@@ -1,0 +1,162 @@
+//! One proposal, with all that is known of it.
+
+use std::io::IsTerminal;
+
+use serde_json::Value;
+use trunkline_message_tree::Timestamp;
+use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
+
+use crate::args::resolve::Resolve;
+use crate::commands::resolve::found::Group;
+use crate::commands::resolve::listing::as_json;
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::shown::parts::{is_divisible, numbered, parts};
+use crate::shown::proposal::{by_harness, preview_within, state_style};
+use crate::shown::time::{ago, expiry};
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::style::{DIM, RED, YELLOW, paint};
+use crate::term::tell::tell;
+use crate::term::text::one_line;
+
+/// How many files are named that are not as they were.
+const NAMED: usize = 8;
+/// How many lines of a proposal are shown unless all are asked for, and how much of each at a terminal.
+const SHOWN_LINES: usize = 40;
+const WIDEST: usize = 400;
+/// What stands in place of the move that left a branch, where an import dropped what waited.
+const IMPORT: &str = "an import";
+
+/// `trunkline resolve p3`.
+pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &Place) -> Result<Exit, Fault> {
+    if args.json {
+        out::print_json(&as_json(group, entry))?;
+        return Ok(Exit::Done);
+    }
+    let (limit, width) = match args.full {
+        true => (usize::MAX, usize::MAX),
+        false => (SHOWN_LINES, if std::io::stdout().is_terminal() { WIDEST } else { usize::MAX }),
+    };
+    let (mut shown, missing) = preview_within(entry, limit, width);
+    if missing > 0 {
+        let all = place.command(&format!("resolve {} -s {} --full", entry.id, group.name));
+        shown.push_str(&paint(DIM, &format!("    all of it: {all}\n")));
+    }
+    if is_divisible(entry) && !entry.state.is_settled() {
+        shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
+    }
+    shown.push_str(&standing(group, entry));
+    out::print(&shown)?;
+    let (id, name) = (entry.id, &group.name);
+    let mut next = Vec::new();
+    match entry.state {
+        State::Applied => next.push(format!("resolve {id} undo -s {name}")),
+        state if state.is_settled() => {}
+        _ if group.is_void => {
+            tell(&paint(
+                YELLOW,
+                "it came with an import and is void: it is dropped when the session goes on\n",
+            ));
+        }
+        State::Superseded => {}
+        State::Approved | State::Applying | State::Unknown => {
+            let what = match entry.state {
+                State::Approved => "carried out",
+                _ => "looked up",
+            };
+            match &group.writer {
+                Some(writer) => tell(&format!("{what} by {writer}, which writes the session\n")),
+                None => {
+                    tell(&format!("it is {what} when the session goes on:\n"));
+                    next.push(format!("resume {name}"));
+                }
+            }
+        }
+        _ => {
+            next.push(format!("resolve {id} apply -s {name}"));
+            if is_divisible(entry) {
+                next.push(format!("resolve {id} apply -s {name} --only FILE"));
+            }
+            next.push(format!("resolve {id} discard -s {name} --reason \"…\""));
+        }
+    }
+    for command in next {
+        tell(&paint(DIM, &format!("  {}\n", place.command(&command))));
+    }
+    Ok(Exit::Done)
+}
+
+/// Says where a proposal stands and what led there, a line each.
+fn standing(group: &Group, entry: &Entry<Value>) -> String {
+    let now = now();
+    let mut state = paint(state_style(entry.state), &entry.state.to_string());
+    if let Some(why) = by_harness(entry) {
+        state.push_str(&format!(" ({why})"));
+    }
+    let mut lines = vec![state];
+    if let Some(decision) = &entry.decision {
+        let word = match decision.verdict {
+            Verdict::Approve => "approved",
+            Verdict::Discard => "discarded",
+        };
+        let by = one_line(&decision.by.to_string(), 60);
+        let told =
+            format!("{word} by the {by} {}{}", ago(Timestamp(decision.at), now), why(&decision.reason));
+        lines.push(paint(DIM, &told));
+    }
+    if !entry.left_out.is_empty() {
+        let named: Vec<String> = entry.left_out.iter().take(NAMED).map(|one| one_line(one, 80)).collect();
+        lines.push(paint(DIM, &format!("left out, and so discarded: {}", named.join(", "))));
+    }
+    if let Some(trouble) = &entry.trouble {
+        lines.push(paint(RED, &one_line(trouble, 200)));
+    }
+    let changed = group.drift.lines(entry.id);
+    // What was seen now says more than what was seen then.
+    let recorded = if changed.is_empty() { NAMED } else { 0 };
+    lines.extend(changed.iter().map(|line| paint(YELLOW, line)));
+    for differing in entry.differing.iter().take(recorded) {
+        let found = match &differing.found {
+            Some(SubjectState::Absent) => "is gone",
+            _ => "is not as it was when this was proposed",
+        };
+        lines.push(paint(YELLOW, &format!("{} {found}", one_line(&differing.subject, 120))));
+    }
+    match &entry.superseded {
+        Some(Supersession::Replaced { by }) => lines.push(paint(DIM, &format!("{by} takes its place"))),
+        Some(Supersession::BranchLeft { by }) if by == IMPORT => {
+            lines.push(paint(DIM, "it came with an import, and was dropped"));
+        }
+        Some(Supersession::BranchLeft { .. }) => {
+            lines.push(paint(DIM, "its branch was left; undoing that brings it back"));
+        }
+        _ => {}
+    }
+    if entry.state == State::Applying {
+        lines.push(paint(
+            DIM,
+            &match &group.writer {
+                Some(writer) => format!("being applied by {writer}"),
+                // Whoever began it is gone.
+                None => "its apply was cut off".to_owned(),
+            },
+        ));
+    }
+    if let Some(asked) = &entry.unanswered {
+        let told =
+            format!("asked {}, and left for later{}", ago(Timestamp(asked.at), now), why(&asked.reason));
+        lines.push(paint(DIM, &told));
+    }
+    if let Some(of) = entry.proposal.undo_of {
+        lines.push(paint(DIM, &format!("takes back what {of} did")));
+    }
+    if let Some(end) = entry.proposal.expires_at.filter(|_| !entry.state.is_settled()) {
+        lines.push(paint(YELLOW, &expiry(Timestamp(end), now)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn why(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 200)) }
+}
