@@ -1,4 +1,4 @@
-//! What people type: a file for each verb, or for verbs that are two ends of one thing.
+//! What people type: a file for each verb.
 //!
 //! None imports another; what two of them need stands in a room below.
 
@@ -10,8 +10,10 @@ pub(crate) mod decisions;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod follow;
 pub(crate) mod go;
+pub(crate) mod import;
 pub(crate) mod merge;
 pub(crate) mod name;
 pub(crate) mod prune;
@@ -26,6 +28,5 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod title;
-pub(crate) mod transfer;
 pub(crate) mod tree;
 pub(crate) mod undo;

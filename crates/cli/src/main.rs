@@ -90,8 +90,8 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Unarchive(args) => commands::archive::run(args, false, place).await,
         SessionCommand::Delete(args) => commands::delete::run(args, place).await,
         SessionCommand::Prune(args) => commands::prune::run(args, place).await,
-        SessionCommand::Export(args) => commands::transfer::write(args, place).await,
-        SessionCommand::Import(args) => commands::transfer::read(args, place).await,
+        SessionCommand::Export(args) => commands::export::run(args, place).await,
+        SessionCommand::Import(args) => commands::import::run(args, place).await,
         SessionCommand::Doctor(args) => commands::doctor::run(args, place).await,
     }
 }

@@ -3,6 +3,7 @@
 //! Data goes to stdout by [`out`], everything else to stderr by [`tell`].
 
 pub(crate) mod confirm;
+pub(crate) mod counter;
 pub(crate) mod fault;
 pub(crate) mod fit;
 pub(crate) mod limits;
