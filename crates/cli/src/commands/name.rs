@@ -4,12 +4,11 @@ use serde_json::json;
 use trunkline_message_tree::{NameKind, Naming};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::Request;
-use trunkline_session_store::Claim;
 
 use crate::args::moves::Name;
 use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
-use crate::desk::setup::{self, Folder};
+use crate::desk::setup;
 use crate::desk::store;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
@@ -40,13 +39,9 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
     let kind = if args.bookmark { NameKind::Bookmark } else { NameKind::Branch };
     let naming = Naming { name: name.clone(), kind, node };
     let request = Request::Name { naming };
-    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
-    }
-    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
-    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
+    let agent = async { setup::for_moves(&reading) };
+    let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,
-        // It came in the meantime.
         Entrance::Theirs(holder) => {
             return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
         }

@@ -2,12 +2,11 @@
 
 use trunkline_runtime::letters::{Request, StepAnswer};
 use trunkline_runtime::revert::ProposalId;
-use trunkline_session_store::Claim;
 
 use crate::args::Revert;
 use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
-use crate::desk::setup::{self, Folder};
+use crate::desk::setup;
 use crate::desk::store;
 use crate::live::moving::{Wanted, carry_out, tell_given_up};
 use crate::reading::session::Reading;
@@ -41,13 +40,9 @@ async fn on_proposed(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     };
     let expected_head = reading.tree().head();
     let request = Request::StepBack { proposal: id, answer: answer.clone(), expected_head };
-    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
-    }
-    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
-    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
+    let agent = async { setup::for_moves(&reading) };
+    let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,
-        // It came in the meantime.
         Entrance::Theirs(holder) => {
             return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
         }

@@ -9,14 +9,14 @@ use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, BadPattern, CommandPattern, Effect, Rule, RuleEntry, RuleId, RuleTarget, RuleVerdict,
     Scope, plain_words,
 };
-use trunkline_session_store::{Claim, SessionInfo};
+use trunkline_session_store::SessionInfo;
 
 use crate::args::resolve::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
 use crate::desk::clock::now;
 use crate::desk::letters::{self, Entrance};
 use crate::desk::person::user;
 use crate::desk::place::{Place, Store};
-use crate::desk::setup::{self, Folder};
+use crate::desk::setup;
 use crate::desk::sound::sound;
 use crate::desk::store;
 use crate::reading::session::Reading;
@@ -70,29 +70,18 @@ async fn carry_out(
         Wish::Give(rule) => Request::GiveRule { rule: rule.clone() },
         Wish::Revoke(id, reason) => Request::RevokeRule { rule: *id, reason: reason.clone() },
     };
-    let holder = match letters::writer(store.as_ref(), info).await? {
-        Some(holder) => Some(holder),
-        None => {
-            let reading = Reading::load(store.as_ref(), info).await?;
-            let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
-            match letters::enter(&agent, store, info, Claim::IfFree).await? {
-                Entrance::Mine(mut session) => {
-                    match &wish {
-                        Wish::Give(rule) => session.give_rule(rule.clone()).await.map(drop)?,
-                        Wish::Revoke(id, reason) => session.revoke_rule(*id, reason).await?,
-                    }
-                    None
-                }
-                // It came in the meantime.
-                Entrance::Theirs(holder) => Some(holder),
+    let agent = async { setup::for_moves(&Reading::load(store.as_ref(), info).await?) };
+    match letters::enter_free(store, info, agent).await? {
+        Entrance::Mine(mut session) => match &wish {
+            Wish::Give(rule) => session.give_rule(rule.clone()).await.map(drop)?,
+            Wish::Revoke(id, reason) => session.revoke_rule(*id, reason).await?,
+        },
+        Entrance::Theirs(holder) => {
+            match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
+                Some(Settled::Refused { reason }) => return Err(Fault::new(one_line(&reason, 300))),
+                Some(_) => {}
+                None => return Ok(Exit::Done),
             }
-        }
-    };
-    if let Some(holder) = holder {
-        match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
-            Some(Settled::Refused { reason }) => return Err(Fault::new(one_line(&reason, 300))),
-            Some(_) => {}
-            None => return Ok(Exit::Done),
         }
     }
     let reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;

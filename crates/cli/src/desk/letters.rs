@@ -48,6 +48,21 @@ pub(crate) async fn enter(
     }
 }
 
+/// Becomes the writer of a session for an act, unless another process is: the one fork between an act and a letter.
+///
+/// `agent` is made only where the session is free: its folder may be on the machine of the writer.
+pub(crate) async fn enter_free(
+    store: &Store,
+    info: &SessionInfo,
+    agent: impl Future<Output = Result<Agent, Fault>>,
+) -> Result<Entrance, Fault> {
+    match writer(store.as_ref(), info).await? {
+        Some(holder) => Ok(Entrance::Theirs(holder)),
+        // One may come in the meantime.
+        None => enter(&agent.await?, store, info, Claim::IfFree).await,
+    }
+}
+
 /// Says who writes a session, if anybody does.
 ///
 /// Asked before anything is looked for that only a writer needs: its folder may be on the machine of whoever writes.

@@ -210,6 +210,11 @@ pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
     Ok(builder.with_revert().limits(limits))
 }
 
+/// Returns an agent for an act that touches no file.
+pub(crate) fn for_moves(reading: &Reading) -> Result<Agent, Fault> {
+    Ok(without_model(&Folder::for_moves(reading)?)?.build()?)
+}
+
 /// Refuses terms that ask for something that nothing comes of.
 pub(crate) fn check_terms(terms: &Terms) -> Result<(), Fault> {
     let missing: Vec<&str> = [(terms.commit, "--commit"), (terms.bind, "--bind")]

@@ -5,11 +5,10 @@ use trunkline_message_tree::{MessageTree, NodeId, Role};
 use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::resolve_queue::{Entry, State};
 use trunkline_runtime::{RuntimeError, Session};
-use trunkline_session_store::Claim;
 
 use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
-use crate::desk::setup::{self, Folder};
+use crate::desk::setup;
 use crate::desk::store;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
@@ -61,13 +60,9 @@ pub(crate) async fn carry_out(
     let act = wanted.act(&reading)?;
     let expected_head = reading.tree().head();
     let request = Request::Move { act: act.clone(), expected_head };
-    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(place, store.as_ref(), &info, &holder, &request, wait).await;
-    }
-    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
-    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
+    let agent = async { setup::for_moves(&reading) };
+    let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,
-        // It came in the meantime.
         Entrance::Theirs(holder) => {
             return letters::leave(place, store.as_ref(), &info, &holder, &request, wait).await;
         }

@@ -4,13 +4,14 @@
 //! would be asked.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
-use trunkline_runtime::{Cancel, RuntimeError, Said, Session, across};
-use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore};
+use trunkline_runtime::{Agent, Cancel, RuntimeError, Said, Session, across};
+use trunkline_session_store::{InboxId, LetterState, SessionInfo, SessionStore};
 
 use crate::desk::clock::now;
 use crate::desk::letters::{self, Entrance};
@@ -99,17 +100,14 @@ pub(super) async fn carry_out(
     let mut steps: Vec<Step> = wishes.iter().map(|_| Step::Open).collect();
     let (mut in_person, mut told) = (false, false);
     for _ in 0..ENTRANCES {
-        let holder = match letters::writer(store.as_ref(), info).await? {
-            Some(holder) => holder,
-            None => match enter(store, info, how).await? {
-                (Entrance::Mine(session), progress) => {
-                    decide(*session, &progress, wishes, &mut steps).await?;
-                    in_person = true;
-                    break;
-                }
-                // It came in the meantime.
-                (Entrance::Theirs(holder), _) => holder,
-            },
+        let progress = Progress::of_run(false, true);
+        let holder = match letters::enter_free(store, info, agent(info, how, &progress)).await? {
+            Entrance::Mine(session) => {
+                decide(*session, &progress, wishes, &mut steps).await?;
+                in_person = true;
+                break;
+            }
+            Entrance::Theirs(holder) => holder,
         };
         for (wish, step) in wishes.iter().zip(&mut steps) {
             if matches!(step, Step::Open) {
@@ -128,16 +126,9 @@ pub(super) async fn carry_out(
     Ok(Outcome { came, in_person })
 }
 
-async fn enter(
-    store: &Store,
-    info: &SessionInfo,
-    how: &How<'_>,
-) -> Result<(Entrance, std::sync::Arc<Progress>), Fault> {
-    let progress = Progress::of_run(false, true);
-    let agent = setup::without_model(&Folder::of(info, how.folder, Some(&how.again))?)?
-        .on_event(progress.observer())
-        .build()?;
-    Ok((letters::enter(&agent, store, info, Claim::IfFree).await?, progress))
+async fn agent(info: &SessionInfo, how: &How<'_>, progress: &Arc<Progress>) -> Result<Agent, Fault> {
+    let folder = Folder::of(info, how.folder, Some(&how.again))?;
+    Ok(setup::without_model(&folder)?.on_event(progress.observer()).build()?)
 }
 
 /// Decides as the writer, and does what follows from it.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::{Request, Settled};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
-use trunkline_session_store::{Claim, SessionInfo};
+use trunkline_session_store::SessionInfo;
 
 use crate::args::resolve::Resolve;
 use crate::desk::letters::{self, Entrance};
@@ -29,39 +29,29 @@ pub(super) async fn run(
     if !args.only.is_empty() {
         return Err(Fault::usage("an undo is proposed as a whole; choose with --only when you apply it"));
     }
-    let holder = match letters::writer(store.as_ref(), info).await? {
-        Some(holder) => Some(holder),
-        None => {
-            let again = place.command(&format!("resolve {id} undo -s {name} -C DIR"));
-            let folder = Folder::of(info, args.cwd.as_deref(), Some(&again))?;
-            let agent = setup::without_model(&folder)?.build()?;
-            match letters::enter(&agent, store, info, Claim::IfFree).await? {
-                Entrance::Mine(mut session) => {
-                    match session.take_back(id).await {
-                        Ok(_) => {}
-                        Err(RuntimeError::Refused { reason }) => return refused(args, info, id, &reason),
-                        Err(fault @ RuntimeError::Proposal(_)) => {
-                            return refused(args, info, id, &fault.to_string());
-                        }
-                        Err(fault) => return Err(fault.into()),
-                    }
-                    None
-                }
-                // It came in the meantime.
-                Entrance::Theirs(holder) => Some(holder),
-            }
-        }
+    let agent = async {
+        let again = place.command(&format!("resolve {id} undo -s {name} -C DIR"));
+        let folder = Folder::of(info, args.cwd.as_deref(), Some(&again))?;
+        Ok(setup::without_model(&folder)?.build()?)
     };
-    if let Some(holder) = holder {
-        let request = Request::TakeBack { proposal: id };
-        match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
-            Some(Settled::Refused { reason }) => return refused(args, info, id, &reason),
-            Some(_) => {}
-            None => {
-                if args.json {
-                    out::print_json(&as_json(info, id, None, None))?;
+    match letters::enter_free(store, info, agent).await? {
+        Entrance::Mine(mut session) => match session.take_back(id).await {
+            Ok(_) => {}
+            Err(RuntimeError::Refused { reason }) => return refused(args, info, id, &reason),
+            Err(fault @ RuntimeError::Proposal(_)) => return refused(args, info, id, &fault.to_string()),
+            Err(fault) => return Err(fault.into()),
+        },
+        Entrance::Theirs(holder) => {
+            let request = Request::TakeBack { proposal: id };
+            match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
+                Some(Settled::Refused { reason }) => return refused(args, info, id, &reason),
+                Some(_) => {}
+                None => {
+                    if args.json {
+                        out::print_json(&as_json(info, id, None, None))?;
+                    }
+                    return Ok(Exit::Done);
                 }
-                return Ok(Exit::Done);
             }
         }
     }
