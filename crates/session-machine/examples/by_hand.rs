@@ -1,6 +1,6 @@
 //! Drives a session by hand: no store, no network, no async. The log is a list in memory, the model and the tool are made up.
 
-#![expect(clippy::print_stdout, reason = "a bench speaks to people")]
+#![expect(clippy::print_stdout, reason = "an example shows something")]
 
 use std::error::Error;
 
