@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde_json::Value;
 
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_session_store::{NewSession, SessionId, SessionStore, SqliteStore};
 
 use crate::fake::{Answer, Scene, anthropic_says, begins, calls, says};
@@ -228,7 +228,7 @@ fn begun(scene: &Scene, note: Option<&str>) {
         };
         store.create(session).await.expect("it is kept");
         if let Some(text) = note {
-            let prompt = Request::Prompt { text: text.to_owned() };
+            let prompt = Order::Prompt { text: text.to_owned() };
             post(&store, &id, &prompt, Timestamp(2)).await.expect("it is kept");
         }
         store.close().await;

@@ -1,55 +1,17 @@
 #![doc = include_str!("../README.md")]
 
-mod agent;
-mod applying;
-mod asking_again;
-mod asking_beside;
-mod binding;
-mod calls;
-mod cancel;
-mod choices;
-mod closing;
-mod compaction;
-mod contained;
-mod deciding;
 mod driver;
-mod expiring;
-mod late;
-pub mod letters;
-mod looking;
-mod moves;
-mod opening;
-mod outlining;
-mod pending;
-mod performing;
-mod permit;
-mod proposals;
-mod recovering;
-mod resolving;
-mod restoring;
-mod rolling_back;
-mod schema;
+mod effects;
+pub mod orders;
 mod session;
-mod shelf;
-mod stalls;
-mod summaries;
-mod tenure;
-mod tool;
-mod undoing;
-mod view;
-mod wants;
-mod workspace;
+mod world;
+mod writer;
 
-pub use agent::{Agent, AgentBuilder, Limits};
-pub use cancel::Cancel;
-pub use choices::Standing;
-pub use compaction::{Compaction, CompactionSummary, Compactor};
-pub use pending::{PendingAction, PendingActionError};
-pub use permit::Permit;
-pub use proposals::{Decider, distrust};
-pub use session::{Limit, Session, Stop};
-pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
-pub use tool::{Tool, ToolContext};
+pub use driver::orders::Done;
+pub use orders::{Order, distrust};
+pub use session::Session;
+pub use session::agent::{Agent, AgentBuilder};
+pub use session::view::View;
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;
 pub use trunkline_providers as providers;
@@ -66,9 +28,18 @@ pub use trunkline_session_machine::decided::{
 pub use trunkline_session_machine::{
     APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, CallPlace,
     Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, Event, FileChange, FileStates,
-    Finding, Gate, Kept, KeptFile, Late, Left, OnStall, OwnChanges, Prepared, Proposal, Retries, Reverts,
-    RuntimeError, Said, Span, ToolOutput, Touched, WorkspaceFault,
+    Finding, Gate, Kept, KeptFile, Late, Left, Limit, OnStall, OwnChanges, Prepared, Proposal, Retries,
+    Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched, WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
-pub use view::View;
-pub use workspace::Workspace;
+pub use world::cancel::Cancel;
+pub use world::compactor::{Compaction, CompactionSummary, Compactor};
+pub use world::decider::Decider;
+pub use world::model_summarizer::ModelSummarizer;
+pub use world::pending::{PendingAction, PendingActionError};
+pub use world::permit::Permit;
+pub use world::standing::Standing;
+pub use world::summarizer::{LeftBranch, Summarizer, SummaryError};
+pub use world::tool::{Tool, ToolContext};
+pub use world::workspace::Workspace;
+pub use writer::settings::Limits;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
@@ -116,7 +116,7 @@ async fn a_drive_that_is_cancelled_before_the_first_byte_writes_nothing_and_says
         let stops = async {
             disk.stopped.notified().await;
             match by_letter {
-                true => drop(post(store.as_ref(), &id, &Request::Cancel, Timestamp(1)).await.unwrap()),
+                true => drop(post(store.as_ref(), &id, &Order::Cancel, Timestamp(1)).await.unwrap()),
                 false => cancel.cancel(),
             }
             cancel.cancelled().await;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::letters::{self, Request};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Timestamp, ToolSpec, notation};
 use trunkline_runtime::providers::{Scripted, Turn};
 use trunkline_runtime::resolve_queue::{
@@ -325,7 +325,7 @@ async fn live(replies: Vec<Reply>, acts: Vec<(Act, End)>, approval: Approval) ->
             Err(fault) => return Err(failed(fault)),
         }
         let undecided: Vec<ProposalId> = session.proposals().unsettled().map(|entry| entry.id).collect();
-        if undecided.is_empty() && !session.has_open_run() {
+        if undecided.is_empty() && session.open_run().is_none() {
             break;
         }
         for id in undecided {
@@ -339,7 +339,7 @@ async fn live(replies: Vec<Reply>, acts: Vec<(Act, End)>, approval: Approval) ->
     let left: Vec<String> =
         session.proposals().unsettled().map(|entry| format!("{} {}", entry.id, entry.state)).collect();
     prop_assert!(
-        left.is_empty() && !session.has_open_run(),
+        left.is_empty() && session.open_run().is_none(),
         "{left:?} is left:\n{}",
         notation::print_tree(session.tree())
     );
@@ -379,8 +379,8 @@ async fn one_act(
             looks.entry(id).or_insert(now);
             given.insert(reason.clone(), seen);
             let request =
-                Request::Verdict { proposal: ProposalId(id), said: said(approve), seen: Some(seen) };
-            letters::post(store, session.id(), &request, Timestamp(1)).await.map(drop)
+                Order::Verdict { proposal: ProposalId(id), said: said(approve), seen: Some(seen) };
+            orders::post(store, session.id(), &request, Timestamp(1)).await.map(drop)
         }
         Act::Revert(node) => session.revert(NodeId::new(node), Some("s")).await,
         Act::Undo => session.undo().await,

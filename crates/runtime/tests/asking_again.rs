@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use trunkline_runtime::letters::{self, Request as Letter};
+use trunkline_runtime::orders::{self, Order as Letter};
 use trunkline_runtime::message_tree::{Content, Origin, Timestamp};
 use trunkline_runtime::providers::{
     ErrorKind, Event, Provider, ProviderError, Reply, Request, Turn, Waiting,
@@ -16,7 +16,7 @@ use trunkline_runtime::providers::{
 use trunkline_runtime::session_store::{MemoryStore, Record};
 use trunkline_runtime::{
     Agent, AgentBuilder, Approval, Attempt, Cancel, Cause, Limit, Limits, Retries, RuntimeError, Stop,
-    letters::post,
+    orders::post,
 };
 
 use crate::retries::{asks_to_wait, doubtful, garbled, stalled, transport};
@@ -291,7 +291,7 @@ async fn a_cancel_ends_the_wait_and_a_resume_takes_it_up() {
     });
     assert_eq!(story.prompt("go").await.unwrap(), Stop::Cancelled);
     assert_eq!(began.elapsed(), Duration::from_secs(40));
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
     let mut story = story.restart().await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     assert!(began.elapsed() >= Duration::from_secs(100), "{:?}", began.elapsed());
@@ -307,7 +307,7 @@ async fn letters_from_elsewhere_take_effect_while_it_waits() {
         let other = async {
             tokio::time::sleep(Duration::from_secs(10)).await;
             let posted = post(store.as_ref(), &id, &letter, Timestamp(0)).await.unwrap();
-            letters::settled(store.as_ref(), &id, posted).await.unwrap()
+            orders::settled(store.as_ref(), &id, posted).await.unwrap()
         };
         let (stop, _) = tokio::join!(timeout(SOON, story.prompt("go")), other);
         let stop = stop_line(&stop.unwrap());

@@ -1,7 +1,7 @@
 //! What a person does with the branch while a decision is not bound yet, and causes that do not go away.
 
 use trunkline_runtime::decision_objects::{Decision, Verdict};
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::session_store::{Batch, Claim, Position, Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, CloseAs, RuntimeError, Stop};
@@ -181,7 +181,7 @@ fn a_run_that_git_cannot_be_asked_about_can_be_abandoned() {
             let decision = session.close_run(abandon).await.unwrap();
             assert!(matches!(decision.verdict(), Verdict::Abandon { .. }));
             assert_eq!(session.decisions().iter().count(), 1);
-            assert!(!session.has_open_run());
+            assert!(session.open_run().is_none());
             if !with_folder {
                 assert_eq!(session.resume(&Cancel::new()).await.unwrap(), Stop::Idle);
             }
@@ -200,7 +200,7 @@ fn such_a_run_can_be_abandoned_by_a_letter() {
             let id = scene.session.clone().unwrap();
             let mut session = scene.agent(true).open(scene.store.clone(), &id).await.unwrap();
             let run = session.open_run().unwrap();
-            let close = |close| Request::CloseRun { run, close };
+            let close = |close| Order::CloseRun { run, close };
             let retry = close(CloseAs::Retry { reason: "again".to_owned() });
             let abandon = close(CloseAs::Abandon { reason: "its folder is gone".to_owned() });
             let post = async |request| post(scene.store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();

@@ -412,7 +412,7 @@ impl Scene {
         };
         match life.before {
             Before::Words => session.prompt("write more", &Cancel::new()).await,
-            Before::Abandon if session.has_open_run() => {
+            Before::Abandon if session.open_run().is_some() => {
                 let how = CloseAs::Abandon { reason: "enough".to_owned() };
                 session.close_run(how).await.map(|decision| Stop::Decided(Box::new(decision)))
             }
@@ -426,7 +426,7 @@ impl Scene {
         self.live(&CALM).await.unwrap();
         let id = self.session.clone().unwrap();
         let session = self.agent(true).open(self.store.clone(), &id).await.unwrap();
-        assert!(!session.has_open_run(), "an undisturbed life ends the run");
+        assert!(session.open_run().is_none(), "an undisturbed life ends the run");
         session
     }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{Alternative, Predecessor, RunRecord, Verdict};
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict as Answer;
@@ -37,7 +37,7 @@ async fn at_the_limit(world: &World) -> Story {
     let agent = world.agent(replies(vec![edit, Turn::say("done"), Turn::say("again")]));
     let mut story = Story::begin(world.clone(), agent.approval(Approval::Always).limits(limits)).await;
     assert_eq!(stop_line(&story.prompt("write a").await), "at the limit of turns");
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
     story
 }
 
@@ -62,7 +62,7 @@ async fn a_checkpoint_closes_the_run_and_what_comes_next_continues_it() {
         let closed = story.session.close_run(CloseAs::Checkpoint { words: "a is written".to_owned() }).await;
         let decision = closed.unwrap();
         expect!["checkpoint: a is written"].assert_eq(&decision.verdict().to_string());
-        assert_eq!((decision.run(), story.session.has_open_run()), (run, false));
+        assert_eq!((decision.run(), story.session.open_run().is_some()), (run, false));
         assert_eq!(decision.decided_by().id.as_str(), "user");
         let stop = match words {
             Some(words) => story.prompt(words).await,
@@ -157,7 +157,7 @@ async fn a_run_is_not_closed_while_something_in_it_may_still_be_written() {
         expect!["p1 is unsettled in this run: decide on what is proposed, or discard it, first"]
             .assert_eq(&fault.to_string());
     }
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn calls_that_have_not_run_do_not_run_and_say_so() {
         let run = opened(store.as_ref(), &id).await[0].id();
         let close = CloseAs::Abandon { reason: "it sleeps".to_owned() };
         let letter =
-            post(store.as_ref(), &id, &Request::CloseRun { run, close }, Timestamp(1)).await.unwrap();
+            post(store.as_ref(), &id, &Order::CloseRun { run, close }, Timestamp(1)).await.unwrap();
         settled(store.as_ref(), &id, letter).await.unwrap()
     };
     let (cancel, world) = (Cancel::new(), story.world.clone());
@@ -184,7 +184,7 @@ async fn calls_that_have_not_run_do_not_run_and_say_so() {
     assert_eq!(stop_line(&stop), "decided abandon: it sleeps");
     assert!(matches!(letter, Settled::Done { .. }), "{letter:?}");
     assert_eq!(world.effects(), ["sleeps"], "the second call never began");
-    assert!(!story.session.has_open_run());
+    assert!(story.session.open_run().is_none());
     let tree = story.tree();
     assert!(tree.contains("not run"), "{tree}");
     assert_eq!(stop_line(&story.resume().await), "nothing to do");
@@ -196,7 +196,7 @@ async fn a_letter_that_means_another_run_closes_none() {
     let (id, old) = (story.id(), story.session.open_run().unwrap());
     story.session.close_run(CloseAs::Checkpoint { words: "so far".to_owned() }).await.unwrap();
     let close = CloseAs::Abandon { reason: "late".to_owned() };
-    let request = Request::CloseRun { run: old, close };
+    let request = Order::CloseRun { run: old, close };
     let letter = post(story.store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
     // The next run begins before anybody reads it.
     assert_eq!(stop_line(&story.prompt("go on").await), "decided other: answered");
@@ -220,7 +220,7 @@ async fn a_letter_that_means_another_run_ends_no_turn() {
             tokio::task::yield_now().await;
         }
         let close = CloseAs::Abandon { reason: "late".to_owned() };
-        post(store.as_ref(), &id, &Request::CloseRun { run: old, close }, Timestamp(1)).await.unwrap();
+        post(store.as_ref(), &id, &Order::CloseRun { run: old, close }, Timestamp(1)).await.unwrap();
         for _ in 0..200 {
             tokio::task::yield_now().await;
         }
@@ -230,7 +230,7 @@ async fn a_letter_that_means_another_run_ends_no_turn() {
     };
     let (stop, ended) = tokio::join!(story.session.prompt("second", &cancel), other);
     assert_eq!((stop_line(&stop).as_str(), ended), ("cancelled", false));
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
 }
 
 /// A person closed the run while nobody wrote the session: what is said next is no part of it.
@@ -240,7 +240,7 @@ async fn a_close_letter_that_nobody_has_read_comes_before_the_next_prompt() {
         let retry = matches!(how, CloseAs::Retry { .. });
         let mut story = at_the_limit(&World::default()).await;
         let (store, id, run) = (story.store.clone(), story.id(), story.session.open_run().unwrap());
-        post(store.as_ref(), &id, &Request::CloseRun { run, close: how }, Timestamp(1)).await.unwrap();
+        post(store.as_ref(), &id, &Order::CloseRun { run, close: how }, Timestamp(1)).await.unwrap();
         assert_eq!(stop_line(&story.prompt("something else").await), "decided other: answered");
         let runs = opened(store.as_ref(), &id).await;
         let decided: Vec<_> = story.session.decisions().iter().map(|one| one.run()).collect();
@@ -262,15 +262,15 @@ async fn what_was_posted_before_a_close_letter_is_taken_in_before_it() {
         let mut story = Story::begin(world, agent).await;
         assert_eq!(stop_line(&story.prompt("write a").await), "waiting for p1");
         let (store, id, run) = (story.store.clone(), story.id(), story.session.open_run().unwrap());
-        let discard = Request::Verdict {
+        let discard = Order::Verdict {
             proposal: "p1".parse().unwrap(),
             said: Said::new(Answer::Discard, "no"),
             seen: None,
         };
         let close = CloseAs::Abandon { reason: "never mind".to_owned() };
-        let words = Request::Prompt { text: "these words wait".to_owned() };
+        let words = Order::Prompt { text: "these words wait".to_owned() };
         let mut posted = Vec::new();
-        for request in [words, Request::Cancel, discard, Request::CloseRun { run, close }] {
+        for request in [words, Order::Cancel, discard, Order::CloseRun { run, close }] {
             posted.push(post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap());
         }
         if cancelled {
@@ -325,7 +325,7 @@ async fn a_close_letter_that_is_refused_says_what_stood_in_its_way() {
     assert_eq!(stop_line(&story.prompt("write a").await), "at the limit of turns");
     let (id, run) = (story.id(), story.session.open_run().unwrap());
     let close = CloseAs::Checkpoint { words: "so far".to_owned() };
-    let request = Request::CloseRun { run, close };
+    let request = Order::CloseRun { run, close };
     let letter = post(story.store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
     story.session.read_letters().await.unwrap();
     let Settled::Refused { reason } = settled(story.store.as_ref(), &id, letter).await.unwrap() else {
@@ -370,8 +370,8 @@ async fn a_close_survives_a_kill_at_its_write() {
             let runs = opened(store.as_ref(), &id).await.len();
             let retry = usize::from(matches!(how, CloseAs::Retry { .. }));
             match decided {
-                0 => assert_eq!((runs, session.has_open_run()), (1, true)),
-                _ => assert_eq!((decided, runs, session.has_open_run()), (1, 1 + retry, retry == 1)),
+                0 => assert_eq!((runs, session.open_run().is_some()), (1, true)),
+                _ => assert_eq!((decided, runs, session.open_run().is_some()), (1, 1 + retry, retry == 1)),
             }
             assert_eq!(decided, usize::from(death == Death::Kept), "{death:?}");
             if decided == 0 {
@@ -406,7 +406,7 @@ async fn a_close_whose_write_failed_is_said_again_and_there_is_one_verdict() {
         assert_eq!(decided, [run]);
         let again = matches!(how, CloseAs::Retry { .. });
         assert_eq!(
-            (session.has_open_run(), opened(store.as_ref(), &id).await.len()),
+            (session.open_run().is_some(), opened(store.as_ref(), &id).await.len()),
             (again, 1 + usize::from(again))
         );
     }
@@ -473,12 +473,12 @@ async fn a_run_is_put_down_where_its_files_are_or_given_up_anywhere() {
     for how in all_ways() {
         let given_up = matches!(how, CloseAs::Abandon { .. });
         let closed = session.close_run(how).await;
-        if !given_up && session.has_open_run() {
+        if !given_up && session.open_run().is_some() {
             assert!(matches!(closed, Err(RuntimeError::Workspace(_))), "{closed:?}");
         } else if given_up {
             let said = closed.unwrap().print();
             assert!(said.contains("not known: the session was opened without its folder"), "{said}");
         }
     }
-    assert!(!session.has_open_run());
+    assert!(session.open_run().is_none());
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
-use trunkline_runtime::letters::{self, MoveAct};
+use trunkline_runtime::orders::{self, MoveAct};
 use trunkline_runtime::message_tree::{Author, Message, NodeId, Role, StopReason, Timestamp, TrunkItem};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Request, Turn};
 use trunkline_runtime::revert::{BreakCause, CompactPolicy, Decay, PrunePolicy, RenderPolicy};
@@ -348,8 +348,8 @@ impl Compactor for Moves {
         let log = store.load(&session).await.unwrap();
         let expected_head = View::of(&log).unwrap().tree().head();
         let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
-        let request = letters::Request::Move { act, expected_head };
-        letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
+        let request = orders::Order::Move { act, expected_head };
+        orders::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
         Ok(CompactionSummary::new(format!("of {}", ask.len())))
     }
 }

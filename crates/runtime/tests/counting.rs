@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::decision_objects::Verdict;
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{Role, Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::resolve_tool::Resolution;
@@ -104,7 +104,7 @@ async fn a_letter_that_closes_a_run_after_a_kill_tells_what_it_takes_in_too() {
         let path = format!("mine {at}");
         scene.world.files.lock().unwrap().insert(path.clone(), "by hand".to_owned());
         let close = CloseAs::Checkpoint { words: "so far".to_owned() };
-        post(inner.as_ref(), &id, &Request::CloseRun { run, close }, Timestamp(1)).await.unwrap();
+        post(inner.as_ref(), &id, &Order::CloseRun { run, close }, Timestamp(1)).await.unwrap();
         let mut session = agent.open(Arc::clone(&inner), &id).await.unwrap();
         session.read_letters().await.unwrap();
         let decision = session.decisions().iter().next().cloned().unwrap();

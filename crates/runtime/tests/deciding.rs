@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::{Value, json};
-use trunkline_runtime::letters::{self, Request, Settled};
+use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
@@ -56,11 +56,11 @@ async fn length(story: &Story) -> usize {
     story.store().load(&story.id()).await.unwrap().records.len()
 }
 
-async fn settle(story: &mut Story, request: &Request) -> String {
+async fn settle(story: &mut Story, request: &Order) -> String {
     let (store, id) = (story.store(), story.id());
-    let letter = letters::post(store.as_ref(), &id, request, Timestamp(1)).await.unwrap();
+    let letter = orders::post(store.as_ref(), &id, request, Timestamp(1)).await.unwrap();
     story.session.read_letters().await.unwrap();
-    match letters::settled(store.as_ref(), &id, letter).await.unwrap() {
+    match orders::settled(store.as_ref(), &id, letter).await.unwrap() {
         Settled::Refused { reason } => format!("refused: {reason}"),
         _ => "done".to_owned(),
     }
@@ -91,7 +91,7 @@ async fn answers_to_what_is_unknown_settled_or_decided_are_typed_and_say_what_wa
     story.resume().await.unwrap();
     for (id, verdict) in [(1, Verdict::Discard), (2, Verdict::Approve), (9, Verdict::Approve)] {
         let said = Said::new(verdict, "");
-        words += &settle(&mut story, &Request::Verdict { proposal: id.into_id(), said, seen: Some(0) }).await;
+        words += &settle(&mut story, &Order::Verdict { proposal: id.into_id(), said, seen: Some(0) }).await;
         words += "\n";
     }
     expect![[r#"
@@ -237,7 +237,7 @@ async fn two_who_decide_at_once_make_one_decision_and_the_other_learns_whose() {
         by_letter.name = "ben".to_owned();
         let mut here = Said::new(Verdict::Approve, "yes");
         here.name = "anna".to_owned();
-        let request = Request::Verdict { proposal: 1.into_id(), said: by_letter, seen: Some(0) };
+        let request = Order::Verdict { proposal: 1.into_id(), said: by_letter, seen: Some(0) };
         if letter_first {
             assert_eq!(settle(&mut story, &request).await, "done");
             let fault = typed(story.session.decide_with(1.into_id(), here).await);
@@ -264,8 +264,8 @@ impl Decider for Late {
     async fn decide(&self, _: &Entry<Value>) -> Option<Said> {
         let (store, id) = self.place.lock().unwrap().take()?;
         let said = Said::new(Verdict::Discard, "the other terminal");
-        let request = Request::Verdict { proposal: ProposalId(1), said, seen: Some(0) };
-        letters::post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
+        let request = Order::Verdict { proposal: ProposalId(1), said, seen: Some(0) };
+        orders::post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
         Some(Said::new(Verdict::Approve, "this terminal"))
     }
 }
@@ -326,7 +326,7 @@ async fn a_sticky_answer_that_decides_nothing_gives_no_rule_and_said_twice_it_is
     assert_eq!(rules_of(&story.session), "");
     story.session.decide_with(1.into_id(), sticky()).await.unwrap();
     story.session.decide_with(2.into_id(), sticky()).await.unwrap();
-    let request = Request::Verdict { proposal: 3.into_id(), said: sticky(), seen: Some(0) };
+    let request = Order::Verdict { proposal: 3.into_id(), said: sticky(), seen: Some(0) };
     assert_eq!(settle(&mut story, &request).await, "done");
     assert_eq!(rules_of(&story.session), "r1 allow used 0");
     // A rule that a model gave comes in by no answer, and the answer does not either.
@@ -431,7 +431,7 @@ async fn an_answer_that_was_given_on_a_branch_that_was_left_applies_on_no_other(
     story.session.revert(NodeId::new(1), Some("no")).await.unwrap();
     assert_eq!(state(&story.session), (State::Superseded, false, 1), "its approval is void");
     let said = || Said::new(Verdict::Approve, "late");
-    let late = Request::Verdict { proposal: 1.into_id(), said: said(), seen: Some(0) };
+    let late = Order::Verdict { proposal: 1.into_id(), said: said(), seen: Some(0) };
     let mut words = settle(&mut story, &late).await;
     // An undo brings it back, as something that nobody has approved here.
     story.session.undo().await.unwrap();
@@ -445,9 +445,9 @@ async fn an_answer_that_was_given_on_a_branch_that_was_left_applies_on_no_other(
     story.session.redo().await.unwrap();
     story.session.undo().await.unwrap();
     assert_eq!(stop_line(&story.resume().await), "waiting for p1");
-    let once = Request::Verdict { proposal: 1.into_id(), said: said(), seen: Some(1) };
+    let once = Order::Verdict { proposal: 1.into_id(), said: said(), seen: Some(1) };
     words += &format!("\n{}", settle(&mut story, &once).await);
-    let now = Request::Verdict { proposal: 1.into_id(), said: said(), seen: Some(2) };
+    let now = Order::Verdict { proposal: 1.into_id(), said: said(), seen: Some(2) };
     words += &format!("\n{}", settle(&mut story, &now).await);
     expect![[r#"
         refused: p1 was put aside after this answer was given; look at it again and answer anew
@@ -526,10 +526,10 @@ async fn a_person_approves_nothing_that_a_rule_forbids_unless_it_is_taken_back_f
         .assert_eq(&refused.to_string());
     assert_eq!(story.store().load(&story.id()).await.unwrap().records.len(), before);
     let wish =
-        Request::Verdict { proposal: 2.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) };
-    let letter = letters::post(story.store().as_ref(), &story.id(), &wish, Timestamp(1)).await.unwrap();
+        Order::Verdict { proposal: 2.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) };
+    let letter = orders::post(story.store().as_ref(), &story.id(), &wish, Timestamp(1)).await.unwrap();
     story.session.read_letters().await.unwrap();
-    let settled = letters::settled(story.store().as_ref(), &story.id(), letter).await.unwrap();
+    let settled = orders::settled(story.store().as_ref(), &story.id(), letter).await.unwrap();
     assert!(matches!(settled, Settled::Refused { reason } if reason == refused.to_string()));
     // In bulk the others are decided, and nothing of it is taken without a word.
     let decided = story.session.decide_all(None, &Said::new(Verdict::Approve, "")).await.unwrap();
@@ -575,7 +575,7 @@ async fn a_rule_that_is_over_no_longer_keeps_the_model_from_deciding() {
     ];
     let clock = Arc::clone(&now);
     let agent = world.agent(replies(turns)).approval(Approval::Model);
-    let agent = agent.tool(Posts(place.clone(), vec![Request::GiveRule { rule: asks }]));
+    let agent = agent.tool(Posts(place.clone(), vec![Order::GiveRule { rule: asks }]));
     let agent = agent.clock(move || Timestamp(clock.load(Ordering::SeqCst)));
     let mut story = Story::begin(world, agent).await;
     place.set((story.store(), story.id())).ok().unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use trunkline_runtime::letters::{self, Request};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{MoveKind, NodeId, Timestamp, notation};
 use trunkline_runtime::providers::{Event as StreamEvent, Scripted, Turn};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore, export};
@@ -44,8 +44,8 @@ async fn p09_words_that_come_while_a_tool_runs_stand_behind_its_result() {
             }
             tokio::task::yield_now().await;
         }
-        let steer = Request::Prompt { text: "only the first line".to_owned() };
-        letters::post(store.as_ref(), &id, &steer, Timestamp(0)).await.unwrap();
+        let steer = Order::Prompt { text: "only the first line".to_owned() };
+        orders::post(store.as_ref(), &id, &steer, Timestamp(0)).await.unwrap();
     };
     let (stop, ()) = tokio::join!(story.session.prompt("read it", &story.cancel), steering);
     assert_eq!(stop_line(&stop), "decided other: answered");

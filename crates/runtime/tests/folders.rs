@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{PatchSet, Verdict};
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NameKind, Naming, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Record, SessionStore};
@@ -83,7 +83,7 @@ async fn at_the_limit(folder: &Arc<Folder>) -> Story {
     let agent = agent(&world, folder);
     let mut story = Story::begin(world, agent).await;
     assert_eq!(stop_line(&story.prompt("write a").await), "at the limit of turns");
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
     story
 }
 
@@ -141,11 +141,11 @@ async fn a_close_that_a_fault_of_the_folder_refuses_holds_up_no_later_letter() {
     let (id, run) = (story.id(), story.session.open_run().unwrap());
     *folder.broken.lock().unwrap() = true;
     let close = CloseAs::Checkpoint { words: "so far".to_owned() };
-    let first = Request::CloseRun { run, close };
+    let first = Order::CloseRun { run, close };
     let first = post(story.store.as_ref(), &id, &first, Timestamp(1)).await.unwrap();
     let node = Some(story.session.tree().head());
     let naming = Naming { name: "here".to_owned().try_into().unwrap(), kind: NameKind::Bookmark, node };
-    let second = Request::Name { naming };
+    let second = Order::Name { naming };
     let second = post(story.store.as_ref(), &id, &second, Timestamp(2)).await.unwrap();
     // The run cannot end, for the same reason.
     let _ = story.resume().await;
@@ -157,7 +157,7 @@ async fn a_close_that_a_fault_of_the_folder_refuses_holds_up_no_later_letter() {
     assert!(reason.contains("workspace"), "{reason}");
     let second = settled(story.store.as_ref(), &id, second).await.unwrap();
     assert!(matches!(second, Settled::Done { .. }), "{second:?}");
-    assert!(story.session.has_open_run(), "the run is as it was");
+    assert!(story.session.open_run().is_some(), "the run is as it was");
     *folder.broken.lock().unwrap() = false;
     let how = CloseAs::Abandon { reason: "enough".to_owned() };
     assert!(story.session.close_run(how).await.is_ok(), "and can be closed once the folder is mended");

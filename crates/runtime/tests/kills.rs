@@ -250,7 +250,7 @@ async fn survive(inner: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) 
         match stop {
             Ok(Stop::Decided(_)) => return (world, session.id().clone(), killed),
             // The last write of a life may have been the decision itself.
-            Ok(Stop::Idle) if !session.has_open_run() => return (world, session.id().clone(), killed),
+            Ok(Stop::Idle) if session.open_run().is_none() => return (world, session.id().clone(), killed),
             Ok(other) => panic!("the run stopped with {other:?}"),
             Err(fault) => {
                 let taken_over = matches!(fault, RuntimeError::TakenOver { .. });

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{Content, NodeId, Part, Role, Timestamp, ToolResult};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::SessionStore;
@@ -85,7 +85,7 @@ async fn a_letter_brings_a_late_result_too() {
     story.prompt("do it").await.unwrap();
     let mut told = Vec::new();
     for call in [place(2, 0), place(2, 1), place(77, 0)] {
-        let request = Request::LateResult { call, result: result("done") };
+        let request = Order::LateResult { call, result: result("done") };
         let letter = post(story.store.as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap();
         story.session.read_letters().await.unwrap();
         told.push(match settled(story.store.as_ref(), &story.id(), letter).await.unwrap() {

@@ -188,13 +188,13 @@ async fn live(
                     }
                 }
             }
-            Ok(Stop::Idle | Stop::Decided(_)) if !session.has_open_run() => break,
+            Ok(Stop::Idle | Stop::Decided(_)) if session.open_run().is_none() => break,
             Ok(_) => {}
             Err(fault) => explained(&fault, usize::MAX)?,
         }
     }
     prop_assert!(
-        !session.has_open_run(),
+        session.open_run().is_none(),
         "the run gets its verdict:\n{}",
         notation::print_tree(session.tree())
     );
@@ -225,7 +225,7 @@ async fn found(store: &MemoryStore, view: &View) -> Result<(), TestCaseError> {
     }
     let open = store.notes(&across::open_runs()).await;
     let open = open.map_err(|fault| TestCaseError::fail(fault.to_string()))?;
-    prop_assert_eq!(open.len(), usize::from(view.has_open_run()));
+    prop_assert_eq!(open.len(), usize::from(view.open_run().is_some()));
     Ok(())
 }
 

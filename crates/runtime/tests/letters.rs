@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use trunkline_runtime::Said;
-use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
+use trunkline_runtime::orders::{MoveAct, Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Origin, Timestamp};
 use trunkline_runtime::providers::{ErrorKind, Provider, ProviderError, Reply, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
@@ -21,7 +21,7 @@ async fn begin(turns: Vec<Turn>) -> Story {
     Story::begin(world, agent).await
 }
 
-async fn leave(story: &Story, request: Request) -> InboxId {
+async fn leave(story: &Story, request: Order) -> InboxId {
     post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap()
 }
 
@@ -58,7 +58,7 @@ async fn a_second_writer_is_refused_while_the_first_one_holds_the_session() {
 #[tokio::test]
 async fn a_prompt_left_by_another_joins_the_run() {
     let mut story = begin(vec![Turn::say("both then")]).await;
-    leave(&story, Request::Prompt { text: "and that".to_owned() }).await;
+    leave(&story, Order::Prompt { text: "and that".to_owned() }).await;
     let stop = story.prompt("this").await;
     assert_eq!(stop_line(&stop), "decided other: answered");
     assert!(story.world.last_request().contains("this"));
@@ -69,7 +69,7 @@ async fn a_prompt_left_by_another_joins_the_run() {
 #[tokio::test]
 async fn a_cancel_left_by_another_ends_the_turn_and_one_for_the_writer_before_does_not() {
     let story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
-    leave(&story, Request::Cancel).await;
+    leave(&story, Order::Cancel).await;
     let mut story = story.restart().await;
     let (store, id) = (story.store(), story.id());
     let log = async || store.load(&id).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_cancel_left_by_another_ends_the_turn_and_one_for_the_writer_before_do
         while log().await.info.nodes < 2 || !store.inbox(&id).await.unwrap().is_empty() {
             tokio::task::yield_now().await;
         }
-        let letter = post(store.as_ref(), &id, &Request::Cancel, Timestamp(2)).await.unwrap();
+        let letter = post(store.as_ref(), &id, &Order::Cancel, Timestamp(2)).await.unwrap();
         settled(store.as_ref(), &id, letter).await.unwrap()
     };
     let (stop, settled) = tokio::join!(story.prompt("go"), other);
@@ -92,7 +92,7 @@ async fn a_cancel_left_by_another_ends_the_turn_and_one_for_the_writer_before_do
 async fn a_cancel_that_comes_before_the_writer_has_begun_its_turn_is_not_lost() {
     let mut story = begin(vec![Turn::say("done"), Turn::say("more")]).await;
     // Whoever asks sees that somebody holds the session, and not how far that one is.
-    let letter = leave(&story, Request::Cancel).await;
+    let letter = leave(&story, Order::Cancel).await;
     assert_eq!(stop_line(&story.prompt("go").await), "cancelled");
     assert_eq!(story.world.requests.lock().unwrap().len(), 0, "no model was asked");
     assert!(matches!(settled(&*story.store, &story.id(), letter).await, Ok(Settled::Done { .. })));
@@ -100,7 +100,7 @@ async fn a_cancel_that_comes_before_the_writer_has_begun_its_turn_is_not_lost() 
     story.cancel = Cancel::new();
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     // The same between two drives of one writer.
-    leave(&story, Request::Cancel).await;
+    leave(&story, Order::Cancel).await;
     assert_eq!(stop_line(&story.prompt("and").await), "cancelled");
 }
 
@@ -122,7 +122,7 @@ impl Provider for FailsAtOnce {
 
     async fn send(&self, _: trunkline_runtime::providers::Request) -> Result<Box<dyn Reply>, ProviderError> {
         let session = self.store.sessions().await.unwrap().remove(0);
-        post(self.store.as_ref(), &session.id, &Request::Cancel, Timestamp(1)).await.unwrap();
+        post(self.store.as_ref(), &session.id, &Order::Cancel, Timestamp(1)).await.unwrap();
         Err(ProviderError::api(400, ErrorKind::Other, "no"))
     }
 }
@@ -147,18 +147,18 @@ async fn a_verdict_left_by_another_is_taken_between_turns() {
     story.prompt("go").await.unwrap();
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
+        Order::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     // The same verdict twice does no harm, and one on nothing is put aside with its reason.
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
+        Order::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(9), said: Said::new(Verdict::Approve, ""), seen: None },
+        Order::Verdict { proposal: ProposalId(9), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
@@ -175,18 +175,18 @@ async fn a_move_is_made_where_the_head_has_only_grown_and_put_aside_where_it_wen
     let (to, seen) = (NodeId::new(1), NodeId::new(2));
     let act = MoveAct::Revert { to, lesson: None };
     // Whoever writes has gone on while the letter was under way.
-    leave(&story, Request::Move { act: act.clone(), expected_head: to }).await;
+    leave(&story, Order::Move { act: act.clone(), expected_head: to }).await;
     story.session.read_letters().await.unwrap();
     assert_eq!(story.session.tree().head(), to);
-    leave(&story, Request::Move { act, expected_head: seen }).await;
+    leave(&story, Order::Move { act, expected_head: seen }).await;
     // That is not what they wanted to take back: they had seen no move yet.
-    leave(&story, Request::Move { act: MoveAct::Undo, expected_head: NodeId::ROOT }).await;
+    leave(&story, Order::Move { act: MoveAct::Undo, expected_head: NodeId::ROOT }).await;
     story.session.read_letters().await.unwrap();
     assert_eq!(story.session.tree().head(), to);
     let refused = refusals(&story).await;
     assert!(refused[0].contains("the head is n1 by another move, this was asked for at n2"), "{refused:?}");
     assert_eq!(refused.len(), 2, "{refused:?}");
-    leave(&story, Request::Move { act: MoveAct::Undo, expected_head: to }).await;
+    leave(&story, Order::Move { act: MoveAct::Undo, expected_head: to }).await;
     story.session.read_letters().await.unwrap();
     assert_eq!(story.session.tree().head(), seen);
 }
@@ -209,7 +209,7 @@ async fn a_move_that_closes_an_open_turn_is_one_batch_with_its_letter() {
     let mut story = begin(vec![shell, Turn::say("done")]).await;
     story.prompt("go").await.unwrap();
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: Some("no make here".to_owned()) };
-    leave(&story, Request::Move { act, expected_head: NodeId::new(2) }).await;
+    leave(&story, Order::Move { act, expected_head: NodeId::new(2) }).await;
     let before = story.store().load(&story.id()).await.unwrap().records.len();
     story.session.read_letters().await.unwrap();
     let log = story.store().load(&story.id()).await.unwrap();
@@ -229,7 +229,7 @@ async fn approvals_that_came_with_an_import_are_void_before_anything_else_happen
         let mut story = begin(vec![turn, Turn::say("done")]).await;
         story.prompt("go").await.unwrap();
         story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
-        leave(&story, Request::Distrust).await;
+        leave(&story, Order::Distrust).await;
         let mut story = story.restart().await;
         let refusal = story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap_err();
         assert!(refusal.to_string().contains("superseded"), "{refusal}");
@@ -250,7 +250,7 @@ async fn what_came_with_an_import_stays_put_aside_and_what_is_proposed_here_come
     story.prompt("go").await.unwrap();
     // The branch was left before the session was brought here.
     story.session.revert(NodeId::ROOT, None).await.unwrap();
-    leave(&story, Request::Distrust).await;
+    leave(&story, Order::Distrust).await;
     let mut story = story.restart().await;
     story.session.undo().await.unwrap();
     story.session.redo().await.unwrap();
@@ -272,10 +272,10 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let mut story = begin(vec![edit, Turn::say("done")]).await;
     story.prompt("go").await.unwrap();
     let verdict =
-        |id| Request::Verdict { proposal: ProposalId(id), said: Said::new(Verdict::Approve, ""), seen: None };
+        |id| Order::Verdict { proposal: ProposalId(id), said: Said::new(Verdict::Approve, ""), seen: None };
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
     let mut letters = Vec::new();
-    for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::new(7) }]
+    for request in [verdict(9), verdict(1), verdict(1), Order::Move { act, expected_head: NodeId::new(7) }]
     {
         letters.push(leave(&story, request).await);
     }
@@ -306,7 +306,7 @@ async fn what_is_refused_elsewhere_is_not_taken_for_the_fate_of_a_letter_of_the_
     export(story.store.as_ref(), &story.id(), &mut lines).await.unwrap();
     let moved = Arc::new(MemoryStore::new());
     let id = import(moved.as_ref(), lines.as_slice()).await.unwrap().remove(0).id;
-    let again = post(moved.as_ref(), &id, &Request::Cancel, Timestamp(2)).await.unwrap();
+    let again = post(moved.as_ref(), &id, &Order::Cancel, Timestamp(2)).await.unwrap();
     assert_eq!(again, letter, "letters are counted anew in another store");
     let mut session = story.agent.open(moved.clone(), &id).await.unwrap();
     session.resume(&Cancel::new()).await.unwrap();
@@ -317,7 +317,7 @@ async fn what_is_refused_elsewhere_is_not_taken_for_the_fate_of_a_letter_of_the_
 async fn waiting_for_a_letter_can_be_given_up_and_ends_with_its_session() {
     let story = begin(vec![]).await;
     let (store, id) = (story.store(), story.id());
-    let letter = leave(&story, Request::Cancel).await;
+    let letter = leave(&story, Order::Cancel).await;
     let waiting = tokio::select! {
         biased;
         told = settled(store.as_ref(), &id, letter) => Some(told),

@@ -37,7 +37,7 @@ async fn a_session_from_before_notes_had_keys_goes_on_and_its_next_steps_have_th
     let world = World::default();
     let agent = world.agent(replies(vec![Turn::say("done")])).build().unwrap();
     let mut session = agent.open(store.clone(), &id).await.unwrap();
-    assert!(session.has_open_run());
+    assert!(session.open_run().is_some());
     assert!(keys(&store.notes(&across::pending_proposals()).await.unwrap()).is_empty());
 
     session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();

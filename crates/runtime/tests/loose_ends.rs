@@ -90,7 +90,7 @@ async fn a_model_that_leaves_the_prompt_of_its_run_ends_it_and_a_new_one_goes_on
     assert_eq!(story.session.answer(), "again from a");
     let story = story.restart().await;
     assert_eq!(verdicts(&story), [ANSWERED, BY_MODEL, ANSWERED]);
-    assert!(!story.session.has_open_run());
+    assert!(story.session.open_run().is_none());
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_policy_that_leaves_the_prompt_of_a_run_ends_it() {
         verdicts(&story)[..2],
         [ANSWERED, "abandon: a step back left the prompt that it started from"]
     );
-    assert_eq!((story.session.has_open_run(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
+    assert_eq!((story.session.open_run().is_some(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
 }
 
 /// Returns what the note says that a branch wrote, with a clock that goes on by `step`.

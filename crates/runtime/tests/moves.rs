@@ -5,7 +5,7 @@ use std::sync::Arc;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
+use trunkline_runtime::orders::{MoveAct, Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NameKind, Naming, NodeId, Timestamp, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::MemoryStore;
@@ -110,7 +110,7 @@ async fn going_away_ends_the_turn_that_waits_and_the_run_whose_prompt_is_left() 
     let mut story = begin(vec![shell, Turn::say("well")]).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
     story.session.go(NodeId::ROOT).await.unwrap();
-    assert!(!story.session.has_open_run());
+    assert!(story.session.open_run().is_none());
     assert_eq!(
         story.session.proposals().iter().map(|entry| entry.state.to_string()).collect::<Vec<_>>(),
         ["superseded"]
@@ -205,14 +205,14 @@ async fn a_branch_name_follows_the_head_and_a_bookmark_stays() {
 async fn all_of_it_can_be_asked_for_by_letter() {
     let mut story = two_branches().await;
     let head = story.session.tree().head();
-    let leave = async |story: &Story, request: Request| {
+    let leave = async |story: &Story, request: Order| {
         post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap()
     };
     let naming =
         Naming { name: "here".to_owned().try_into().unwrap(), kind: NameKind::Bookmark, node: Some(head) };
-    let moved = |act, expected_head| Request::Move { act, expected_head };
+    let moved = |act, expected_head| Order::Move { act, expected_head };
     let letters = [
-        leave(&story, Request::Name { naming }).await,
+        leave(&story, Order::Name { naming }).await,
         leave(&story, moved(MoveAct::Merge { tips: vec![n(4)] }, head)).await,
         leave(&story, moved(MoveAct::Go { to: n(4) }, head)).await,
         leave(&story, moved(MoveAct::Go { to: n(4) }, n(6))).await,
@@ -320,7 +320,7 @@ async fn live(acts: Vec<Act>, script: Vec<u8>) -> Result<(), TestCaseError> {
     let mut session = agent.start(store.clone(), "t", None).await.map_err(fail)?;
     let mut known = String::new();
     for act in acts {
-        let open = session.has_open_run();
+        let open = session.open_run().is_some();
         let (before, sent) = (trunk(&session), rendered(&session));
         if carry_out(&mut session, &act).await?.is_some() {
             let (after, sent_after) = (trunk(&session), rendered(&session));
@@ -334,7 +334,7 @@ async fn live(acts: Vec<Act>, script: Vec<u8>) -> Result<(), TestCaseError> {
             session.redo().await.map_err(fail)?;
             let again = trunk(&session);
             prop_assert!(again.starts_with(&after), "{act:?}: {after:#?} became {again:#?}");
-            if !session.has_open_run() {
+            if session.open_run().is_none() {
                 prop_assert_eq!(again, after);
                 prop_assert_eq!(rendered(&session), sent_after);
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trunkline_runtime::decision_objects::DecisionId;
-use trunkline_runtime::letters::{MoveAct, Request as Letter, StepAnswer, post};
+use trunkline_runtime::orders::{MoveAct, Order as Letter, StepAnswer, post};
 use trunkline_runtime::message_tree::{
     Author, Name, NameKind, Naming, NodeId, Part, Role, Timestamp, ToolResult,
 };

@@ -285,7 +285,7 @@ async fn what_comes_back_while_no_run_is_open_is_asked_about_also_where_the_mode
         if head == "user" {
             story.session.revert(NodeId::ROOT, None).await.unwrap();
         }
-        assert!(!story.session.has_open_run());
+        assert!(story.session.open_run().is_none());
         assert_eq!(story.session.proposals().get(ProposalId(1)).unwrap().state, State::Superseded);
         story.session.undo().await.unwrap();
         let stop = story.resume().await;

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::Reverts;
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::{Prompts, ProposalId};
@@ -32,7 +32,7 @@ async fn steered(prompts: Prompts, last: Turn) -> Story {
     let turns = vec![Turn::say("hello"), read("c1"), revert("c2", "n2"), last];
     let mut story = story(prompts, turns).await;
     story.prompt("hi").await.unwrap();
-    let steer = Request::Prompt { text: "quickly".to_owned() };
+    let steer = Order::Prompt { text: "quickly".to_owned() };
     post(story.store.as_ref(), &story.id(), &steer, Timestamp(1)).await.unwrap();
     story
 }
@@ -81,14 +81,14 @@ async fn undo_of_a_rebase_keeps_the_run_and_leaving_the_copy_ends_it() {
     });
     story.prompt("read a").await.unwrap();
     assert!(story.tree().contains("n11 assistant: half"), "{}", story.tree());
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
     story.session.undo().await.unwrap();
-    assert!(story.session.has_open_run(), "its prompt stands again");
+    assert!(story.session.open_run().is_some(), "its prompt stands again");
     story.session.redo().await.unwrap();
-    assert!(story.session.has_open_run(), "the copy does");
+    assert!(story.session.open_run().is_some(), "the copy does");
     let mut story = story.restart().await;
     story.session.revert(NodeId::new(2), None).await.unwrap();
-    assert!(!story.session.has_open_run(), "neither does");
+    assert!(story.session.open_run().is_none(), "neither does");
 }
 
 #[tokio::test]

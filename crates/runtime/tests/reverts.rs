@@ -158,14 +158,14 @@ async fn leaving_the_prompt_of_an_open_run_abandons_it() {
         cancel.cancel();
     });
     story.prompt("first").await.unwrap();
-    assert!(story.session.has_open_run());
+    assert!(story.session.open_run().is_some());
     story.session.revert(NodeId::ROOT, None).await.unwrap();
-    assert!(!story.session.has_open_run());
+    assert!(story.session.open_run().is_none());
     let verdicts: Vec<String> =
         story.session.decisions().iter().map(|one| one.verdict().to_string()).collect();
     assert_eq!(verdicts, ["abandon: a person left the prompt that it started from"]);
     story.session.undo().await.unwrap();
-    assert!(!story.session.has_open_run(), "undo does not open it again");
+    assert!(story.session.open_run().is_none(), "undo does not open it again");
 }
 
 #[tokio::test]

@@ -220,7 +220,7 @@ async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
         let Verdict::Rollback { of: undone, reverted_to, patch_set } = decision.verdict() else { panic!() };
         assert_eq!((*undone, reverted_to.is_some(), patch_set.is_some()), (of, commits, true));
         assert_eq!(decision.cites().files.len(), 2);
-        assert!(!scene.session.has_open_run());
+        assert!(scene.session.open_run().is_none());
         // The model hears of it with the next prompt, and is not asked before.
         assert_eq!(stop_line(&scene.session.resume(&Cancel::new()).await), "nothing to do");
         let again = scene.session.rollback(of).await.unwrap_err();
@@ -287,7 +287,7 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
                     session.decisions().iter().any(|one| matches!(one.verdict(), Verdict::Rollback { .. }));
                 assert!(begun || !ended);
                 assert_eq!(trees.now(), if begun { before.clone() } else { left }, "{death:?} {life}");
-                assert!(!session.has_open_run());
+                assert!(session.open_run().is_none());
                 if !begun {
                     session.rollback(of).await.unwrap();
                 }
@@ -332,7 +332,7 @@ async fn a_rollback_one_write_of_which_failed_comes_to_one_end_with_the_next_cal
                     rollbacks.filter(|one| matches!(one.verdict(), Verdict::Rollback { .. })).count();
                 met[rollbacks] += 1;
                 assert_eq!(trees.now(), if rollbacks == 1 { before.clone() } else { left }, "{when}");
-                assert!(!session.has_open_run(), "{when}");
+                assert!(session.open_run().is_none(), "{when}");
                 let made = trees.commits.lock().unwrap().len();
                 assert_eq!(made, (1 + rollbacks) * usize::from(commits), "{when}");
                 // The log says the same.
@@ -358,12 +358,12 @@ async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
         let of = ids(&session)[0];
         *trees.cut_after.lock().unwrap() = Some(done);
         session.rollback(of).await.unwrap_err();
-        assert!(session.has_open_run(), "nobody calls it done");
+        assert!(session.open_run().is_some(), "nobody calls it done");
         let id = session.id().clone();
         drop(session);
         let session = agent.open(store, &id).await.unwrap();
         assert_eq!(trees.now(), before);
-        assert!(!session.has_open_run());
+        assert!(session.open_run().is_none());
     }
 }
 
@@ -516,7 +516,7 @@ async fn a_prompt_that_finds_a_rollback_to_be_given_up_is_answered() {
     drop(session);
     *trees.cut_after.lock().unwrap() = Some(0);
     let mut session = agent.open(store, &id).await.unwrap();
-    assert!(session.has_open_run(), "the disk is full");
+    assert!(session.open_run().is_some(), "the disk is full");
     *trees.cut_after.lock().unwrap() = None;
     trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
     let stop = session.prompt("and now?", &Cancel::new()).await;
@@ -539,7 +539,7 @@ async fn a_rollback_that_can_never_end_can_be_given_up() {
     drop(session);
     *trees.cut_after.lock().unwrap() = Some(0);
     let mut session = agent.open(store, &id).await.unwrap();
-    assert!(session.has_open_run());
+    assert!(session.open_run().is_some());
     let later = CloseAs::Checkpoint { words: "later".to_owned() };
     let fault = session.close_run(later).await.unwrap_err();
     assert!(fault.to_string().contains("or abandon it"), "{fault}");

@@ -19,7 +19,7 @@ use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
     APPLY_LEASE, Agent, Approval, Base, Cancel, Changes, CloseAs, Comparison, Deciding, Event, FileStates,
-    KeptFile, Left, Permit, RuntimeError, Span, Touched, Workspace, WorkspaceFault, letters,
+    KeptFile, Left, Permit, RuntimeError, Span, Touched, Workspace, WorkspaceFault, orders,
 };
 
 use crate::kills::Mortal;
@@ -291,7 +291,7 @@ async fn play(acts: &[Act]) {
     let agent = stage.agent(stage.trees.clone(), |_| {});
     let mut session = agent.open(stage.store.clone(), &stage.id).await.unwrap();
     session.finish_rollback().await.unwrap();
-    assert!(!session.has_open_run());
+    assert!(session.open_run().is_none());
     let last = session.decisions().iter().last().unwrap();
     let remains: BTreeSet<&str> = last.cites().files.iter().map(|file| file.path.as_str()).collect();
     let now = stage.trees.now();
@@ -445,7 +445,7 @@ async fn who_waits_for_a_rollback_can_be_cancelled_and_its_prompt_is_kept() {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_that_ends_the_waiting_for_a_rollback_ends_nothing_after_it() {
     let (stage, _first, mut second, _) = taken_from_one_who_hangs().await;
-    letters::post(stage.store.as_ref(), &stage.id, &letters::Request::Cancel, Timestamp(1)).await.unwrap();
+    orders::post(stage.store.as_ref(), &stage.id, &orders::Order::Cancel, Timestamp(1)).await.unwrap();
     let fault = second.finish_rollback().await.unwrap_err();
     assert!(
         matches!(&fault, RuntimeError::Refused { reason } if reason.contains("another process")),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
-use trunkline_runtime::letters::{self, Request};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
@@ -149,8 +149,8 @@ async fn what_is_forbidden_takes_the_place_of_nothing_and_what_was_approved_befo
     let place = Arc::new(OnceLock::new());
     let deny = with(of_tool(RuleVerdict::Deny, "edit"), |rule| rule.effects = [Effect::Reversible].into());
     let posted = vec![
-        Request::Verdict { proposal: 1.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) },
-        Request::GiveRule { rule: deny },
+        Order::Verdict { proposal: 1.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) },
+        Order::GiveRule { rule: deny },
     ];
     let turn = edit("c1", "a").call("c2", "post", &json!({})).call(
         "c3",
@@ -312,7 +312,7 @@ async fn a_session_in_which_the_model_has_no_tool_to_decide_with_asks_a_person_i
 /// A tool that posts letters to its own session, as another process would in the middle of a turn.
 pub(crate) struct Posts(
     pub(crate) Arc<OnceLock<(Arc<dyn SessionStore>, SessionId)>>,
-    pub(crate) Vec<Request>,
+    pub(crate) Vec<Order>,
 );
 
 #[async_trait]
@@ -329,7 +329,7 @@ impl Tool for Posts {
     async fn run(&self, _: Map<String, Value>, _: &ToolContext) -> ToolOutput {
         let (store, id) = self.0.get().unwrap();
         for request in &self.1 {
-            letters::post(store.as_ref(), id, request, Timestamp(1)).await.unwrap();
+            orders::post(store.as_ref(), id, request, Timestamp(1)).await.unwrap();
         }
         ToolOutput::text("posted")
     }
@@ -339,7 +339,7 @@ impl Tool for Posts {
 async fn what_a_rule_has_taken_from_the_model_meanwhile_it_cannot_approve() {
     let world = World::default();
     let place = Arc::new(OnceLock::new());
-    let given = vec![Request::GiveRule { rule: because(on_path(RuleVerdict::Ask, "src/**"), "mine") }];
+    let given = vec![Order::GiveRule { rule: because(on_path(RuleVerdict::Ask, "src/**"), "mine") }];
     let turn = edit("c1", "src/a").call("c2", "post", &json!({})).call(
         "c3",
         "resolve",
@@ -477,8 +477,8 @@ async fn a_command_that_waits_is_decided_by_a_rule_that_another_process_gives() 
     ] {
         let mut story = begin(Approval::Person, vec![], vec![run("c1", "make all"), Turn::say("done")]).await;
         assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-        let request = Request::GiveRule { rule: on_command(verdict, &["make"]) };
-        letters::post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap();
+        let request = Order::GiveRule { rule: on_command(verdict, &["make"]) };
+        orders::post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap();
         let stop = story.resume().await;
         check(&story, &stop_line(&stop), expected);
     }

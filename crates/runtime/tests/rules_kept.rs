@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use trunkline_runtime::letters::{self, Request, Settled};
+use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Actor, ActorKind, Rule, RuleError, RuleId, RuleVerdict, Scope};
@@ -20,17 +20,17 @@ async fn rules_are_given_and_taken_back_by_letter_and_only_by_persons() {
     let by_policy = Rule::new(RuleVerdict::Allow, Actor::new(ActorKind::Policy, "x"));
     let mut told = String::new();
     for request in [
-        Request::GiveRule { rule: rule(RuleVerdict::Allow) },
-        Request::GiveRule { rule: by_model.clone() },
-        Request::GiveRule { rule: by_policy },
-        Request::RevokeRule { rule: RuleId(7), reason: String::new() },
-        Request::RevokeRule { rule: RuleId(1), reason: "enough".to_owned() },
-        Request::RevokeRule { rule: RuleId(1), reason: "enough".to_owned() },
+        Order::GiveRule { rule: rule(RuleVerdict::Allow) },
+        Order::GiveRule { rule: by_model.clone() },
+        Order::GiveRule { rule: by_policy },
+        Order::RevokeRule { rule: RuleId(7), reason: String::new() },
+        Order::RevokeRule { rule: RuleId(1), reason: "enough".to_owned() },
+        Order::RevokeRule { rule: RuleId(1), reason: "enough".to_owned() },
     ] {
         let (store, id) = (story.store(), story.id());
-        let letter = letters::post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
+        let letter = orders::post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
         story.session.read_letters().await.unwrap();
-        told += &match letters::settled(store.as_ref(), &id, letter).await.unwrap() {
+        told += &match orders::settled(store.as_ref(), &id, letter).await.unwrap() {
             Settled::Refused { reason } => format!("refused: {reason}\n"),
             _ => "done\n".to_owned(),
         };

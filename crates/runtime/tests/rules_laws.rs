@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trunkline_runtime::letters::{self, Request};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
@@ -116,12 +116,12 @@ async fn perform(session: &mut Session, store: &dyn SessionStore, act: Act) -> R
         }
         Act::Letter { id: proposal, approve, seen } => {
             let said = Said::new(verdict(approve), "by letter");
-            let request = Request::Verdict { proposal: ProposalId(proposal), said, seen: Some(seen) };
-            letters::post(store, &id, &request, Timestamp(1)).await.map(drop)
+            let request = Order::Verdict { proposal: ProposalId(proposal), said, seen: Some(seen) };
+            orders::post(store, &id, &request, Timestamp(1)).await.map(drop)
         }
         Act::Give(rule) => session.give_rule(rule).await.map(drop),
         Act::GiveByLetter(rule) => {
-            letters::post(store, &id, &Request::GiveRule { rule }, Timestamp(1)).await.map(drop)
+            orders::post(store, &id, &Order::GiveRule { rule }, Timestamp(1)).await.map(drop)
         }
         Act::Revoke(rule) => session.revoke_rule(RuleId(rule), "enough").await,
         Act::Revert(node) => session.revert(NodeId::new(node), Some("s")).await,

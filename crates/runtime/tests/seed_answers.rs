@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::Said;
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Verdict};
@@ -82,8 +82,8 @@ async fn s37_an_error_in_mid_stream_loses_nothing_and_the_same_is_asked_again() 
     .assert_eq(&story.tree());
 }
 
-fn verdict(proposal: u32, verdict: Verdict) -> Request {
-    Request::Verdict { proposal: ProposalId(proposal), said: Said::new(verdict, ""), seen: None }
+fn verdict(proposal: u32, verdict: Verdict) -> Order {
+    Order::Verdict { proposal: ProposalId(proposal), said: Said::new(verdict, ""), seen: None }
 }
 
 #[tokio::test]

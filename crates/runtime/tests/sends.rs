@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trunkline_runtime::providers::{Scripted, Turn};
 use trunkline_runtime::session_store::{InboxId, MemoryStore};
-use trunkline_runtime::{Agent, Cancel, RuntimeError, Session, letters};
+use trunkline_runtime::{Agent, Cancel, RuntimeError, Session, orders};
 
 fn is_send<T: Send>(_: T) {}
 
@@ -16,7 +16,7 @@ fn every_future_of_a_session_is_send(agent: &Agent, session: &mut Session, cance
     is_send(agent.start(store(), "t", None));
     is_send(agent.open(store(), &id));
     is_send(agent.take_over(store(), &id));
-    is_send(letters::settled(store().as_ref(), &id, InboxId(1)));
+    is_send(orders::settled(store().as_ref(), &id, InboxId(1)));
     is_send(session.prompt("do it", cancel));
     is_send(session.resume(cancel));
     is_send(session.read_letters());

@@ -84,7 +84,7 @@ impl Twin {
                 .unsettled()
                 .map(|entry| format!("{} {}", entry.id, entry.state))
                 .collect(),
-            open: session.has_open_run(),
+            open: session.open_run().is_some(),
             requests: self.world.requests.lock().unwrap().len(),
         }
     }

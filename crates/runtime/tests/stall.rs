@@ -3,7 +3,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline_runtime::letters::{Request, Settled, StepAnswer, post, settled};
+use trunkline_runtime::orders::{Order, Settled, StepAnswer, post, settled};
 use trunkline_runtime::message_tree::{Author, NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::{ProposalEvent, ProposalId, StallPolicy};
@@ -186,7 +186,7 @@ async fn a_letter_accepts_or_declines_though_the_head_has_grown_since() {
     story.prompt("do it").await.unwrap();
     let leave = async |answer, head: u32| {
         let expected_head = NodeId::new(head);
-        let request = Request::StepBack { proposal: ProposalId(0), answer, expected_head };
+        let request = Order::StepBack { proposal: ProposalId(0), answer, expected_head };
         post(story.store.as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap()
     };
     let elsewhere = leave(StepAnswer::Accept, 99).await;

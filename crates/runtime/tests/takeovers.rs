@@ -43,7 +43,7 @@ async fn usurp(store: &MemoryStore, id: &SessionId) -> Lease {
 /// Two handles on one database, as two processes have them.
 #[tokio::test]
 async fn on_disk_a_session_is_taken_over_from_a_model_that_hangs_and_letters_reach_who_has_it_now() {
-    use trunkline_runtime::letters::{Request, Settled, post, settled};
+    use trunkline_runtime::orders::{Order, Settled, post, settled};
     use trunkline_runtime::session_store::{SqliteStore, StoreError};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.db");
@@ -70,7 +70,7 @@ async fn on_disk_a_session_is_taken_over_from_a_model_that_hangs_and_letters_rea
     };
     let sender = async {
         asked(2).await;
-        let letter = post(second.as_ref(), &id, &Request::Cancel, Timestamp(1)).await.unwrap();
+        let letter = post(second.as_ref(), &id, &Order::Cancel, Timestamp(1)).await.unwrap();
         settled(second.as_ref(), &id, letter).await.unwrap()
     };
     let (stop, (their_stop, mut theirs_now), told) =

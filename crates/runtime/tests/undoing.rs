@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use expect_test::expect;
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
@@ -96,12 +96,12 @@ async fn what_cannot_be_taken_back_says_why() {
 async fn a_letter_asks_to_take_back_and_is_refused_with_the_reason() {
     let (disk, store, _, mut session) = applied(Lacks::Nothing).await;
     let id = session.id().clone();
-    let ask = Request::TakeBack { proposal: ProposalId(1) };
+    let ask = Order::TakeBack { proposal: ProposalId(1) };
     let first = post(store.as_ref(), &id, &ask, Timestamp(1)).await.unwrap();
     session.read_letters().await.unwrap();
     assert!(matches!(settled(store.as_ref(), &id, first).await.unwrap(), Settled::Done { .. }));
     assert_eq!(session.proposals().get(ProposalId(2)).unwrap().state, State::Proposed);
-    let wrong = Request::TakeBack { proposal: ProposalId(2) };
+    let wrong = Order::TakeBack { proposal: ProposalId(2) };
     let second = post(store.as_ref(), &id, &wrong, Timestamp(1)).await.unwrap();
     session.read_letters().await.unwrap();
     let Settled::Refused { reason } = settled(store.as_ref(), &id, second).await.unwrap() else {

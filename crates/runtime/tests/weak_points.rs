@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::letters::{self, Request};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Role, Timestamp, ToolSpec, notation};
 use trunkline_runtime::providers::{Anthropic, OpenAiChat, Scripted, Turn, Wire};
 use trunkline_runtime::resolve_queue::{
@@ -295,8 +295,8 @@ async fn an_approval_that_was_given_on_a_branch_that_was_left_does_nothing_on_an
     let seen = Some(story.session.proposals().get(P1).unwrap().put_aside);
     story.session.revert(NodeId::new(1), None).await.unwrap();
     story.session.undo().await.unwrap();
-    let request = Request::Verdict { proposal: P1, said: Said::new(Verdict::Approve, "seen before"), seen };
-    letters::post(&*story.store(), &story.id(), &request, Timestamp(1)).await.unwrap();
+    let request = Order::Verdict { proposal: P1, said: Said::new(Verdict::Approve, "seen before"), seen };
+    orders::post(&*story.store(), &story.id(), &request, Timestamp(1)).await.unwrap();
     assert_eq!(stop_line(&story.resume().await), "waiting for p1", "it is asked again");
     assert_eq!((state(&story, P1), file(&story, "a")), (State::Proposed, None));
     // Who has seen it as it is now may decide.

@@ -45,3 +45,4 @@ pub use words::lease::{APPLY_LEASE, LEASE_MS};
 pub use words::retries::{Cause, Retries};
 pub use words::reverts::{OnStall, Reverts};
 pub use words::said::Said;
+pub use words::stop::{Limit, Stop};

@@ -1,6 +1,6 @@
 //! `trunkline cancel`: the turn of a session that another process runs is stopped.
 
-use trunkline_runtime::letters::Request;
+use trunkline_runtime::orders::Order;
 
 use crate::args::Sent;
 use crate::desk::letters::leave;
@@ -16,5 +16,5 @@ pub(crate) async fn run(args: &Sent, place: &Place) -> Result<Exit, Fault> {
         let name = store::short_name(store.as_ref(), &info.id).await;
         return Err(Fault::new(format!("nothing to cancel: no process writes session {name}")));
     }
-    leave(place, store.as_ref(), &info, "another process", &Request::Cancel, args.wait).await
+    leave(place, store.as_ref(), &info, "another process", &Order::Cancel, args.wait).await
 }

@@ -5,7 +5,7 @@ mod found;
 use std::time::Instant;
 
 use trunkline_runtime::decision_objects::{Decision, DecisionId, RunId};
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session};
 use trunkline_session_store::{Claim, InboxId, SessionInfo, StoreError};
 
@@ -152,7 +152,7 @@ impl Call<'_> {
         let (store, info) = (self.store.as_ref(), &self.info);
         let reading = Reading::load(store, info).await?;
         let Some(run) = reading.open_run() else { return Err(self.refused(RuntimeError::NoOpenRun, "")) };
-        let request = Request::CloseRun { run, close: close.clone() };
+        let request = Order::CloseRun { run, close: close.clone() };
         let letter = post(store, &info.id, &request, clock::now()).await?;
         let name = self.name().await;
         letters::tell_of_note(&name, holder, letters::WITHIN_A_SECOND);
@@ -327,7 +327,7 @@ impl Call<'_> {
             format!("let it end with `{}`", command(format!("resume {name}"))),
             format!("or close it with `{}`", command(format!("decide abandon \"…\" -s {name}"))),
         ];
-        session.has_open_run().then_some(First { what: "a run is open", hints })
+        session.open_run().is_some().then_some(First { what: "a run is open", hints })
     }
 
     /// Returns an agent that asks no model, and tells what is bound.

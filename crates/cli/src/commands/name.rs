@@ -3,7 +3,7 @@
 use serde_json::json;
 use trunkline_message_tree::{NameKind, Naming};
 use trunkline_runtime::RuntimeError;
-use trunkline_runtime::letters::Request;
+use trunkline_runtime::orders::Order;
 
 use crate::args::moves::Name;
 use crate::desk::letters::{self, Entrance};
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
     }
     let kind = if args.bookmark { NameKind::Bookmark } else { NameKind::Branch };
     let naming = Naming { name: name.clone(), kind, node };
-    let request = Request::Name { naming };
+    let request = Order::Name { naming };
     let agent = async { setup::for_moves(&reading) };
     let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,

@@ -1,6 +1,6 @@
 //! `trunkline resume`: a session goes on from where it stands.
 
-use trunkline_runtime::letters::Request;
+use trunkline_runtime::orders::Order;
 use trunkline_session_store::Claim;
 
 use crate::args::Resume;
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
         && !args.take_over
         && store.holder(&info.id).await?.is_some()
     {
-        let request = Request::Prompt { text: prompt.clone() };
+        let request = Order::Prompt { text: prompt.clone() };
         return letters::leave(place, store.as_ref(), &info, "another process", &request, args.wait).await;
     }
     let mut terms = args.terms.clone();

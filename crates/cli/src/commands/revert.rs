@@ -1,6 +1,6 @@
 //! `trunkline revert`: goes back to a node; without one lists the steps back that are proposed, takes one, declines one.
 
-use trunkline_runtime::letters::{Request, StepAnswer};
+use trunkline_runtime::orders::{Order, StepAnswer};
 use trunkline_runtime::revert::ProposalId;
 
 use crate::args::Revert;
@@ -39,7 +39,7 @@ async fn on_proposed(args: &Revert, place: &Place) -> Result<Exit, Fault> {
         (None, []) => return list(&reading),
     };
     let expected_head = reading.tree().head();
-    let request = Request::StepBack { proposal: id, answer: answer.clone(), expected_head };
+    let request = Order::StepBack { proposal: id, answer: answer.clone(), expected_head };
     let agent = async { setup::for_moves(&reading) };
     let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
-use trunkline_runtime::letters::{Request, Settled};
+use trunkline_runtime::orders::{Order, Settled};
 use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, BadPattern, CommandPattern, Effect, Rule, RuleEntry, RuleId, RuleTarget, RuleVerdict,
     Scope, plain_words,
@@ -67,8 +67,8 @@ async fn carry_out(
     place: &Place,
 ) -> Result<Exit, Fault> {
     let request = match &wish {
-        Wish::Give(rule) => Request::GiveRule { rule: rule.clone() },
-        Wish::Revoke(id, reason) => Request::RevokeRule { rule: *id, reason: reason.clone() },
+        Wish::Give(rule) => Order::GiveRule { rule: rule.clone() },
+        Wish::Revoke(id, reason) => Order::RevokeRule { rule: *id, reason: reason.clone() },
     };
     let agent = async { setup::for_moves(&Reading::load(store.as_ref(), info).await?) };
     match letters::enter_free(store, info, agent).await? {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::{Agent, RuntimeError, Session};
 use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore, StoreError};
 
@@ -94,13 +94,13 @@ pub(crate) async fn leave(
     store: &dyn SessionStore,
     info: &SessionInfo,
     holder: &str,
-    request: &Request,
+    request: &Order,
     wait: bool,
 ) -> Result<Exit, Fault> {
     let letter = post(store, &info.id, request, now()).await?;
     let name = store::short_name(store, &info.id).await;
     let when = match request {
-        Request::Cancel => WITHIN_A_SECOND,
+        Order::Cancel => WITHIN_A_SECOND,
         _ => SOON,
     };
     tell_of_note(&name, holder, when);
@@ -129,7 +129,7 @@ pub(crate) async fn ask(
     store: &dyn SessionStore,
     info: &SessionInfo,
     holder: &str,
-    request: &Request,
+    request: &Order,
     wait: bool,
 ) -> Result<Option<Settled>, Fault> {
     let letter = post(store, &info.id, request, now()).await?;

@@ -32,7 +32,7 @@ pub(crate) async fn what_waits(
     let reading = Reading::load(store, info).await?;
     let letters = store.inbox(&info.id).await?.len();
     let waiting: BTreeSet<String> = reading.waiting().map(|entry| entry.id.to_string()).collect();
-    Ok(match (waiting.is_empty(), reading.has_open_run()) {
+    Ok(match (waiting.is_empty(), reading.open_run().is_some()) {
         (false, _) => {
             Some(format!("waits for a decision: {}", waiting.into_iter().collect::<Vec<_>>().join(", ")))
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, Role};
-use trunkline_runtime::letters::{MoveAct, Request};
+use trunkline_runtime::orders::{MoveAct, Order};
 use trunkline_runtime::resolve_queue::{Entry, State};
 use trunkline_runtime::{RuntimeError, Session};
 
@@ -59,7 +59,7 @@ pub(crate) async fn carry_out(
     let reading = Reading::load(store.as_ref(), &info).await?;
     let act = wanted.act(&reading)?;
     let expected_head = reading.tree().head();
-    let request = Request::Move { act: act.clone(), expected_head };
+    let request = Order::Move { act: act.clone(), expected_head };
     let agent = async { setup::for_moves(&reading) };
     let mut session = match letters::enter_free(&store, &info, agent).await? {
         Entrance::Mine(session) => session,
@@ -121,7 +121,7 @@ async fn moved(session: &mut Session, act: &MoveAct) -> Result<String, RuntimeEr
 fn is_answered(session: &Session) -> bool {
     let last = session.tree().trunk().messages().next_back();
     let answers = last.is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
-    answers && !session.has_open_run()
+    answers && session.open_run().is_none()
 }
 
 /// Says why a move was not made: a node that is not there was typed wrongly.

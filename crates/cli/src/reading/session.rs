@@ -111,7 +111,7 @@ impl Reading {
 
     /// Returns whether a run has begun that has no verdict yet.
     pub(crate) fn has_open_run(&self) -> bool {
-        self.view.has_open_run()
+        self.view.open_run().is_some()
     }
 
     /// Returns the run that has no verdict yet, if there is one.

@@ -33,7 +33,7 @@ pub(crate) fn state(reading: &Reading) -> String {
         return WAITS.to_owned();
     }
     match reading.verdicts().last() {
-        Some((_, decision)) if !reading.has_open_run() => outcome(decision),
+        Some((_, decision)) if reading.open_run().is_none() => outcome(decision),
         _ => OPEN.to_owned(),
     }
 }

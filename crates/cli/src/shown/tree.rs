@@ -423,7 +423,7 @@ impl<'a> Drawing<'a> {
         for open in reading.proposed_reverts() {
             foot.push_str(&format!("{}\n", paint(YELLOW, &step_back::shown(open))));
         }
-        if reading.has_open_run() {
+        if reading.open_run().is_some() {
             foot.push_str(&format!(
                 "{} {}\n",
                 paint(YELLOW, "◇"),

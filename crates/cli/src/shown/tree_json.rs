@@ -39,7 +39,7 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
         "notes": reading.notes(),
         "merges": reading.merges(),
         "verdicts": verdicts_json(reading),
-        "open_run": reading.has_open_run(),
+        "open_run": reading.open_run().is_some(),
     })
 }
 

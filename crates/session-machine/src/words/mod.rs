@@ -12,3 +12,4 @@ pub mod lease;
 pub mod retries;
 pub mod reverts;
 pub mod said;
+pub mod stop;

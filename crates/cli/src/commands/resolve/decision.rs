@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trunkline_message_tree::Timestamp;
-use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
 use trunkline_runtime::{Agent, Cancel, RuntimeError, Said, Session, across};
 use trunkline_session_store::{InboxId, LetterState, SessionInfo, SessionStore};
@@ -75,8 +75,8 @@ impl Wish {
         }
     }
 
-    fn request(&self) -> Request {
-        Request::Verdict { proposal: self.id, said: self.said.clone(), seen: Some(self.seen) }
+    fn request(&self) -> Order {
+        Order::Verdict { proposal: self.id, said: self.said.clone(), seen: Some(self.seen) }
     }
 }
 

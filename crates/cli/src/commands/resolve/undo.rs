@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trunkline_runtime::RuntimeError;
-use trunkline_runtime::letters::{Request, Settled};
+use trunkline_runtime::orders::{Order, Settled};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::SessionInfo;
 
@@ -42,7 +42,7 @@ pub(super) async fn run(
             Err(fault) => return Err(fault.into()),
         },
         Entrance::Theirs(holder) => {
-            let request = Request::TakeBack { proposal: id };
+            let request = Order::TakeBack { proposal: id };
             match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
                 Some(Settled::Refused { reason }) => return refused(args, info, id, &reason),
                 Some(_) => {}

@@ -1,0 +1,220 @@
+//! Carries orders out, whoever gave them: the caller of a method, or a letter, which is consumed with what is recorded.
+
+use trunkline_decision_objects::Decision;
+use trunkline_message_tree::NodeId;
+use trunkline_resolve_queue::{ProposalId, RuleId};
+use trunkline_revert::MergeRecord;
+use trunkline_session_machine::acts::late::{call_at, take, takes_late};
+use trunkline_session_machine::acts::take_back::take_back;
+use trunkline_session_machine::acts::{close, decide, moves, open, settle};
+use trunkline_session_machine::{CloseAs, Late, RuntimeError};
+use trunkline_session_store::InboxId;
+
+use crate::effects::ask_person::take_verdict;
+use crate::effects::bind::{bind_decided, catch_up, catch_up_to_close};
+use crate::effects::close::tell_others;
+use crate::effects::look::look_late;
+use crate::effects::recover::take_distrust;
+use crate::effects::restore::rollback_lease;
+use crate::effects::summarize::start_summaries;
+use crate::orders::{MoveAct, Order, StepAnswer, letter_of};
+use crate::writer::Writer;
+use crate::writer::opening::keep_snapshot;
+
+/// What came of an order.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Done {
+    /// It has taken effect.
+    Recorded,
+    /// It waits in the session's inbox: there is no place for it yet.
+    Waits,
+    /// The head was put there.
+    Moved(NodeId),
+    /// What came of branches was brought here.
+    Merged(Box<MergeRecord>),
+    /// The rule counts.
+    RuleGiven(RuleId),
+    /// To take something back is offered as this proposal.
+    Offered(ProposalId),
+    /// The run has this verdict.
+    Closed(Box<Decision>),
+    /// A late result was taken in.
+    Late(Late),
+}
+
+/// Carries an order out that the caller of a method gives.
+pub(crate) async fn carry_out_now(writer: &mut Writer, order: Order) -> Result<Done, RuntimeError> {
+    match &order {
+        Order::CloseRun { close, .. } => {
+            catch_up_to_close(writer, close).await?;
+            close::check(&writer.view(), close, rollback_lease(writer).is_some())?;
+            look_late(writer).await?;
+        }
+        Order::LateResult { call, .. } => {
+            catch_up(writer).await?;
+            writer.load_words_of(call.node).await?;
+            call_at(&writer.state.tree, call)?;
+        }
+        _ => catch_up(writer).await?,
+    }
+    if must_wait(writer, &order) {
+        let ((kind, body), at) = (letter_of(&order), writer.settings().now());
+        writer.store.post(writer.lease.session(), kind, &body, at).await?;
+        return Ok(Done::Waits);
+    }
+    carry_out(writer, order, None).await
+}
+
+/// Carries an order out. One that has to wait stays in the inbox if it came from there.
+pub(crate) async fn carry_out(
+    writer: &mut Writer,
+    order: Order,
+    letter: Option<InboxId>,
+) -> Result<Done, RuntimeError> {
+    if must_wait(writer, &order) {
+        return Ok(Done::Waits);
+    }
+    match order {
+        Order::Prompt { text } => {
+            writer.perform_for(letter, |view, asked| open::prompt(view, asked, &text)).await?;
+        }
+        Order::Cancel => writer.signal().cancel(),
+        Order::CloseRun { run, close } => {
+            let open = writer.state.decision.run.as_ref().map(|open| open.record.id());
+            if open.is_some_and(|open| open != run) {
+                return Err(refused(format!("run {run} is over, and another one is open")));
+            }
+            return close_run(writer, &close, letter).await;
+        }
+        Order::Verdict { proposal, said, seen } => {
+            take_verdict(writer, proposal, &said, seen, letter).await?;
+        }
+        Order::TakeBack { proposal } => {
+            writer.load_whole().await?;
+            let offered = writer.perform_for(letter, |view, asked| take_back(view, asked, proposal));
+            return Ok(Done::Offered(offered.await?));
+        }
+        Order::GiveRule { rule } => {
+            let given = writer.perform_for(letter, |view, _| decide::give_rule(view, &rule));
+            return Ok(Done::RuleGiven(given.await?));
+        }
+        Order::RevokeRule { rule, reason } => {
+            writer.perform_for(letter, |view, _| decide::revoke_rule(view, rule, &reason)).await?;
+        }
+        Order::Distrust => take_distrust(writer, letter).await?,
+        Order::Move { act, expected_head } => {
+            check_seen(writer, &act, expected_head)?;
+            return move_head(writer, act, letter).await;
+        }
+        Order::Name { naming } => {
+            writer.perform_for(letter, |view, _| moves::name(view, &naming)).await?;
+        }
+        Order::LateResult { call, result } => {
+            writer.load_words_of(call.node).await?;
+            return Ok(Done::Late(writer.perform_for(letter, |view, _| take(view, &call, &result)).await?));
+        }
+        Order::StepBack { proposal, answer, expected_head } => {
+            if !writer.state.tree.is_on_trunk(expected_head) {
+                let reason =
+                    format!("{expected_head}, where this was asked for, is not on the trunk any more");
+                return Err(refused(reason));
+            }
+            match answer {
+                StepAnswer::Accept => {
+                    writer.load_whole().await?;
+                    writer.perform_for(letter, |view, asked| settle::accept(view, asked, proposal)).await?;
+                    start_summaries(writer);
+                }
+                StepAnswer::Decline { reason } => {
+                    let reason = reason.as_deref();
+                    writer.perform_for(letter, |view, _| settle::decline(view, proposal, reason)).await?;
+                }
+            }
+        }
+    }
+    Ok(Done::Recorded)
+}
+
+/// Returns whether there is no place for what an order brings yet. Words wait until calls have their results, and no run that puts
+/// files back is about anything else; between other open calls and their results is no place for a late one.
+pub(crate) fn must_wait(writer: &Writer, order: &Order) -> bool {
+    match order {
+        Order::Prompt { .. } => {
+            let restores = writer.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
+            restores || writer.state.open_turn().is_some()
+        }
+        Order::LateResult { call, .. } => !takes_late(&writer.state, call),
+        _ => false,
+    }
+}
+
+async fn move_head(writer: &mut Writer, act: MoveAct, letter: Option<InboxId>) -> Result<Done, RuntimeError> {
+    writer.load_whole().await?;
+    let mut moved = None;
+    match act {
+        MoveAct::Revert { to, lesson } => {
+            let lesson = lesson.as_deref();
+            writer.perform_for(letter, |view, asked| moves::go_back(view, asked, to, lesson)).await?;
+            start_summaries(writer);
+        }
+        MoveAct::Go { to } => {
+            moved = Some(writer.perform_for(letter, |view, asked| moves::go(view, asked, to)).await?);
+        }
+        MoveAct::Merge { tips } => {
+            let merged = writer.perform_for(letter, |view, _| moves::merge(view, &tips)).await?;
+            return Ok(Done::Merged(Box::new(merged)));
+        }
+        MoveAct::Undo => writer.perform_for(letter, moves::undo).await?,
+        MoveAct::Redo => writer.perform_for(letter, moves::redo).await?,
+    }
+    keep_snapshot(writer).await;
+    Ok(moved.map_or(Done::Recorded, Done::Moved))
+}
+
+async fn close_run(
+    writer: &mut Writer,
+    how: &CloseAs,
+    letter: Option<InboxId>,
+) -> Result<Done, RuntimeError> {
+    close::check(&writer.view(), how, rollback_lease(writer).is_some())?;
+    let closed = writer.perform_for(letter, |view, asked| close::close(view, asked, how)).await;
+    let (decision, others) = match (closed, letter) {
+        // What does not work now would stand in the way of every letter after it.
+        (Err(RuntimeError::Workspace(cause)), Some(_)) => {
+            let message = cause.message.clone();
+            return Err(refused(format!("{}: {message}", RuntimeError::Workspace(cause))));
+        }
+        (Err(fault @ RuntimeError::Verdict { .. }), Some(_)) => return Err(refused(fault.to_string())),
+        (closed, _) => closed?,
+    };
+    tell_others(writer, others);
+    bind_decided(writer).await?;
+    if letter.is_some() {
+        writer.closed = Some(Box::new(decision.clone()));
+    }
+    Ok(Done::Closed(Box::new(decision)))
+}
+
+/// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown
+/// since, as it does while a model writes. What they wanted to take back has to be the latest move still.
+fn check_seen(writer: &Writer, act: &MoveAct, expected_head: NodeId) -> Result<(), RuntimeError> {
+    let tree = &writer.state.tree;
+    let latest = tree.moves().len().checked_sub(1).and_then(|place| tree.reflog().nth(place));
+    let meant = match act {
+        MoveAct::Undo | MoveAct::Redo => {
+            expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head)
+        }
+        _ => true,
+    };
+    if meant && tree.is_on_trunk(expected_head) {
+        return Ok(());
+    }
+    let head = tree.head();
+    let reason = format!("the head is {head} by another move, this was asked for at {expected_head}");
+    Err(RuntimeError::Refused { reason })
+}
+
+fn refused(reason: String) -> RuntimeError {
+    RuntimeError::Refused { reason }
+}

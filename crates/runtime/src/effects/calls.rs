@@ -1,0 +1,126 @@
+//! Running calls: noted as started before, finished as each ends, proposals staged in the same batch.
+
+use crate::effects::look::look_after;
+use crate::world::cancel::Cancel;
+use crate::writer::Writer;
+use crate::writer::inbox::asked_to_end;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use tokio::task::{Id as TaskId, JoinSet};
+
+use crate::world::pending::Pushed;
+use trunkline_session_machine::acts::calls::{Returned, begin, finish};
+use trunkline_session_machine::turn::Runnable;
+use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
+
+/// How long a call may take to stop by itself once the turn is cancelled.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A call that runs.
+struct Running {
+    place: CallPlace,
+    tool: String,
+    began: Instant,
+    attempt: Option<trunkline_resolve_queue::Attempt>,
+    /// What it stages while it runs.
+    pushed: Pushed,
+}
+
+/// Runs calls side by side and records each result when it comes.
+pub(crate) async fn run_calls(
+    writer: &mut Writer,
+    calls: Vec<Runnable>,
+    cancel: &Cancel,
+) -> Result<(), RuntimeError> {
+    let attempts = writer.perform(|view, asked| begin(view, asked, &calls)).await?;
+    let mut tasks: JoinSet<ToolOutput> = JoinSet::new();
+    let mut by_task: HashMap<TaskId, Running> = HashMap::new();
+    for (call, attempt) in calls.into_iter().zip(attempts) {
+        let Some(tool) = writer.settings().implementations.get(&call.tool).map(|one| one.tool.clone()) else {
+            continue;
+        };
+        let pushed = Pushed::open();
+        let one = Running { place: call.place, tool: call.tool, began: Instant::now(), attempt, pushed };
+        let mut context = writer.context(cancel.clone(), one.place.clone());
+        context.pushed.clone_from(&one.pushed);
+        let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
+        by_task.insert(task.id(), one);
+    }
+    let ended = collect(writer, tasks, by_task, cancel).await?;
+    // Of what did not stop by itself nobody knows when it ends.
+    if ended {
+        look_after(writer).await?;
+    }
+    Ok(())
+}
+
+/// Records the results as they come. Returns whether all calls have ended by themselves.
+async fn collect(
+    writer: &mut Writer,
+    mut tasks: JoinSet<ToolOutput>,
+    mut running: HashMap<TaskId, Running>,
+    cancel: &Cancel,
+) -> Result<bool, RuntimeError> {
+    // Records are written between results, so the watch has to live apart from the session.
+    let asked_to_end = asked_to_end(writer);
+    // A set of one: dropping it stops the watch, however this function ends.
+    let mut watch = JoinSet::new();
+    let watched = cancel.clone();
+    watch.spawn(async move {
+        tokio::select! {
+            () = watched.cancelled() => {}
+            // The next write finds out if it is because somebody took the session over.
+            _ = asked_to_end => watched.cancel(),
+        }
+        tokio::time::sleep(GRACE).await;
+    });
+    while !tasks.is_empty() {
+        let joined = tokio::select! {
+            joined = tasks.join_next_with_id() => joined,
+            _ = watch.join_next() => {
+                tasks.abort_all();
+                break;
+            }
+        };
+        let (task, output, returned) = match joined {
+            None => break,
+            Some(Ok((task, output))) => (task, output, true),
+            // A tool that panics is a tool that failed; the session goes on.
+            Some(Err(fault)) => {
+                let text = "the tool crashed; what it had done by then is unknown";
+                (fault.id(), ToolOutput::error(text), false)
+            }
+        };
+        if let Some(one) = running.get(&task).filter(|_| !returned) {
+            // Nobody knows whether it meant what it had pushed.
+            one.pushed.close();
+        }
+        if let Some(one) = running.remove(&task) {
+            finish_call(writer, one, output, true).await?;
+        }
+    }
+    drop(watch);
+    let left: Vec<Running> = running.into_values().collect();
+    let ended = left.is_empty();
+    for one in left {
+        let text = "outcome unknown: this call was cancelled while it ran and did not stop by itself; \
+                    look before you repeat it";
+        finish_call(writer, one, ToolOutput::error(text), false).await?;
+    }
+    Ok(ended)
+}
+
+/// Records what one call gave, and everything that came with it, in one batch.
+async fn finish_call(
+    writer: &mut Writer,
+    one: Running,
+    output: ToolOutput,
+    ran: bool,
+) -> Result<(), RuntimeError> {
+    let Running { place, tool, attempt, pushed, began } = one;
+    let pushed = pushed.close();
+    let returned = Returned { output, pushed, ran, elapsed: began.elapsed() };
+    let plan = finish(&writer.view(), (&place, &tool, attempt), returned)?;
+    writer.write(plan, None).await
+}

@@ -1,0 +1,70 @@
+//! What is being asked of summarizers, and what has come of it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::LazyLock;
+
+use tokio::task::{Id as TaskId, JoinError, JoinSet};
+use trunkline_message_tree::MoveId;
+use trunkline_session_machine::layers::revert::Part;
+use trunkline_session_machine::rare::{Rare, Unchanged};
+
+use crate::world::summarizer::SummaryError;
+
+/// What is being asked. Dropping it stops the asking.
+pub(crate) struct Summaries {
+    pub(crate) asking: Rare<Asking>,
+    /// The notes before this one were made by other processes.
+    pub(crate) ours_from: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Asking {
+    pub(crate) tasks: JoinSet<Result<String, SummaryError>>,
+    pub(crate) by_task: HashMap<TaskId, MoveId>,
+    /// What is to be asked when there is room.
+    pub(crate) waiting: VecDeque<MoveId>,
+    /// What has come and waits for the end of a turn.
+    pub(crate) came: VecDeque<(MoveId, Result<String, String>)>,
+    /// What this process has asked.
+    pub(crate) started: HashSet<MoveId>,
+}
+
+impl Unchanged for Asking {
+    fn unchanged() -> &'static Self {
+        static ASKING: LazyLock<Asking> = LazyLock::new(Asking::default);
+        &ASKING
+    }
+}
+
+impl Summaries {
+    pub(crate) fn new(part: &Part) -> Self {
+        Summaries { asking: Rare::default(), ours_from: part.notes.len() }
+    }
+
+    /// Takes in what has come. Waits for nothing.
+    pub(crate) fn take_ready(&mut self) {
+        let Some(asking) = self.asking.changed() else { return };
+        while let Some(joined) = asking.tasks.try_join_next_with_id() {
+            asking.take(joined);
+        }
+    }
+}
+
+impl Asking {
+    pub(crate) fn take(&mut self, joined: Result<(TaskId, Result<String, SummaryError>), JoinError>) {
+        let (task, answer) = match joined {
+            Ok((task, answer)) => (task, answer.map_err(|fault| told(&fault))),
+            Err(fault) => (fault.id(), Err("the summarizer crashed".to_owned())),
+        };
+        if let Some(head_move) = self.by_task.remove(&task) {
+            self.came.push_back((head_move, answer));
+        }
+    }
+}
+
+/// Returns an error with its causes, on one short line.
+fn told(fault: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(fault), |fault| fault.source());
+    let line = causes.map(ToString::to_string).collect::<Vec<String>>().join(": ");
+    line.split_whitespace().collect::<Vec<&str>>().join(" ").chars().take(300).collect()
+}
