@@ -5,7 +5,7 @@
 
 use trunkline_message_tree::NodeId;
 
-use crate::Format;
+use crate::format::Format;
 use crate::json::{Fields, Value, object, quote};
 use crate::openai_chat::{REASONING, custom_arguments};
 

@@ -2,7 +2,7 @@
 //!
 //! What both formats can say is kept. The rest is named and never dropped in silence: it is a part of what was asked.
 
-use crate::Format;
+use crate::format::Format;
 use crate::json::{Fields, Value, object, quote};
 
 /// The fields of a request body beside its messages and instructions, for another format.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod beside;
 mod claude_code;
+mod conversation;
 mod convert;
 mod fault;
 mod format;
@@ -17,11 +18,9 @@ mod time;
 mod transcript;
 
 pub use beside::{FieldHolder, MessageField};
+pub use conversation::{Conversation, Heading, Kind, LeftOut, Listed, Loss, Written};
 pub use convert::OtherFields;
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
 pub use sniff::{sniff, sniff_only};
-pub use transcript::{
-    Conversation, Heading, Kind, LeftOut, Listed, Loss, ReadError, Transcript, WriteError, Written,
-};
-pub use transcript::{export, read, read_as};
+pub use transcript::{ReadError, Transcript, WriteError, export, read, read_as};

@@ -9,11 +9,15 @@ use std::ops::Range;
 
 use trunkline_message_tree::{Author, Message, NodeId, Role};
 
+use crate::beside::MessageField;
+use crate::conversation::Loss;
+use crate::fault::{Fault, FaultKind};
+use crate::format::Format;
 use crate::json::{self, Fields, Value};
 use crate::salvage::{BLANK, Records, salvage};
 use crate::sniff::is_message;
-use crate::source::{self, Losses, Piece, Read, Source};
-use crate::{Fault, FaultKind, Format, Loss, MessageField, anthropic, beside, openai_chat};
+use crate::source::{self, Losses, Parsed, Piece, Read, Source};
+use crate::{anthropic, beside, openai_chat};
 
 /// Where the list stands in its text.
 #[derive(Clone, Debug, Default)]
@@ -87,15 +91,6 @@ pub(crate) fn read(
         return Err("none of its elements is a message".to_owned());
     }
     Ok(list)
-}
-
-/// One message, and the bytes of its blocks.
-#[derive(Debug)]
-pub(crate) struct Parsed<'a> {
-    pub(crate) message: Message,
-    pub(crate) raws: Vec<&'a str>,
-    pub(crate) exact: bool,
-    pub(crate) older: bool,
 }
 
 impl List {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use crate::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 
 /// Returns the bytes as text that holds no half of a surrogate pair and no character that JSON cannot hold, without
 /// the mark that an editor put in front, and reports each line that was mended. Sound text is not copied.

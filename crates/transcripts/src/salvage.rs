@@ -5,7 +5,7 @@
 
 use serde_json::Deserializer;
 
-use crate::FaultKind;
+use crate::fault::FaultKind;
 use crate::json::{self, Fields};
 
 /// What could be read of a line.

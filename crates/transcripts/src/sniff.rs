@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use crate::Format;
 use crate::claude_code::is_whole_record;
+use crate::format::Format;
 use crate::json::{Fields, Value};
 use crate::mend::mend;
 use crate::salvage::{BLANK, Records, salvage};

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use trunkline_message_tree::{Content, Message, NodeId};
 
-use crate::Loss;
+use crate::conversation::Loss;
 use crate::json::quote;
 
 /// Where one message was read.
@@ -28,6 +28,15 @@ pub(crate) struct Source {
 pub(crate) struct Piece {
     pub(crate) record: usize,
     pub(crate) range: Range<usize>,
+}
+
+/// One message, and the bytes of its blocks.
+#[derive(Debug)]
+pub(crate) struct Parsed<'a> {
+    pub(crate) message: Message,
+    pub(crate) raws: Vec<&'a str>,
+    pub(crate) exact: bool,
+    pub(crate) older: bool,
 }
 
 /// A conversation as it was read: the messages, their sources, and the text.

@@ -12,7 +12,7 @@ use trunkline_message_tree::Role;
 use super::met::{Places, Said, note};
 use super::record::{Body, Chain, Parent, Piece, Record, Segment, Ties};
 use super::tree::Tree;
-use crate::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind};
 
 /// The records of each id.
 pub(super) type Ids<'a> = HashMap<Cow<'a, str>, Places>;

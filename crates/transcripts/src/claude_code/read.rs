@@ -16,11 +16,11 @@ use super::links::{self, Ids};
 use super::met::{Places, Said};
 use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
 use super::tree::{Met, Tree};
+use crate::conversation::{Conversation, Kind, LeftOut, Listed};
+use crate::fault::{Fault, FaultKind};
 use crate::json::{self, Fields, Value};
 use crate::salvage::{BLANK, Records, salvage};
 use crate::source::Source;
-use crate::transcript::Listed;
-use crate::{Conversation, Fault, FaultKind, Kind, LeftOut};
 
 /// A session file as it was read.
 #[derive(Clone, Debug, Default)]

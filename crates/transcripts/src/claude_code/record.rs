@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use trunkline_message_tree::{Author, Content, Role, StopReason, Timestamp, Usage};
 
-use crate::anthropic;
+use crate::fault::FaultKind;
 use crate::json::{self, Fields, Value};
-use crate::{FaultKind, time};
+use crate::{anthropic, time};
 
 /// What a record says of itself and of others, by their ids.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use trunkline_message_tree::{Author, Message, NodeId, Role, Timestamp};
 
-use crate::anthropic;
+use crate::conversation::{Heading, Loss};
 use crate::json::{Fields, object, quote};
 use crate::source::{Losses, Read};
-use crate::{Heading, Loss, time};
+use crate::{anthropic, time};
 
 /// The version that new records claim: the newest whose files were measured (read 2026-11).
 const VERSION: &str = "2.1.42";

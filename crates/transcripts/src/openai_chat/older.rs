@@ -5,7 +5,7 @@
 
 use trunkline_message_tree::{Content, Role};
 
-use crate::list::Parsed;
+use crate::source::Parsed;
 
 /// The calls that nothing has answered yet, on the way through a list.
 #[derive(Debug, Default)]

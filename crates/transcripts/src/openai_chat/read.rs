@@ -6,7 +6,7 @@ use trunkline_message_tree::{
 
 use super::{REASONING, WIRE};
 use crate::json::{Fields, Value, object, quote};
-use crate::list::Parsed;
+use crate::source::Parsed;
 
 /// Reads one message.
 pub(crate) fn message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
