@@ -1,7 +1,10 @@
-//! Holds the walls: which crate may import which, and what must not be in a crate's tree at all.
+//! Holds the walls: which crate may import which, what must not be in a crate's tree at all, and which room of a crate
+//! may use which other.
 //!
 //! The table here and the one in `docs/ARCHITECTURE.md` must say the same; a difference is a failure, so that a wall
 //! cannot be moved in one place only. Edges from tests count too: a crate is not tested with the floors above it.
+
+mod rooms;
 
 use std::collections::BTreeSet;
 
@@ -142,6 +145,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally, String> {
     for one in &workspace.crates {
         sum += settle(&one.name, broken_walls(workspace, one)?);
     }
+    sum += rooms::run(workspace, &page)?;
     Ok(sum)
 }
 

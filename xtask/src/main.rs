@@ -47,7 +47,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries
   alone [CRATE]            each crate by itself: linted with no features, default, each feature, all features;
                            its tests and its examples run once
-  layers                   edges between our crates, and dependencies that must be absent
+  layers                   edges between our crates and between the rooms of each, and dependencies that must be absent
   tidy                     house rules that no compiler knows
   docs                     rustdoc with warnings denied, doctests, links between files
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
