@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     Entry, Fingerprint, Outcome, ProposalId, RuleVerdict, State, Verdict,

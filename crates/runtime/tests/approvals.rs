@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Timestamp, ToolSpec, notation};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::{Scripted, Turn};
 use trunkline_runtime::resolve_queue::{
     ActorKind, Change, Effect, Entry, Event, Fingerprint, Outcome, Preview, ProposalId, State, SubjectState,
@@ -378,8 +378,7 @@ async fn one_act(
             let seen = if late { looks.get(&id).copied().unwrap_or(now) } else { now };
             looks.entry(id).or_insert(now);
             given.insert(reason.clone(), seen);
-            let request =
-                Order::Verdict { proposal: ProposalId(id), said: said(approve), seen: Some(seen) };
+            let request = Order::Verdict { proposal: ProposalId(id), said: said(approve), seen: Some(seen) };
             orders::post(store, session.id(), &request, Timestamp(1)).await.map(drop)
         }
         Act::Revert(node) => session.revert(NodeId::new(node), Some("s")).await,

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use trunkline_runtime::orders::{self, Order as Letter};
 use trunkline_runtime::message_tree::{Content, Origin, Timestamp};
+use trunkline_runtime::orders::{self, Order as Letter};
 use trunkline_runtime::providers::{
     ErrorKind, Event, Provider, ProviderError, Reply, Request, Turn, Waiting,
 };

@@ -1,8 +1,8 @@
 //! What a person does with the branch while a decision is not bound yet, and causes that do not go away.
 
 use trunkline_runtime::decision_objects::{Decision, Verdict};
-use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::Timestamp;
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::session_store::{Batch, Claim, Position, Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, CloseAs, RuntimeError, Stop};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
-use trunkline_runtime::orders::{Order as Letter, post};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::{Order as Letter, post};
 use trunkline_runtime::providers::{Effort, Thinking};
 use trunkline_runtime::revert::{CompactPolicy, Decay, PrunePolicy, RenderPolicy};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};

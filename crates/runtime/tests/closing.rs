@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{Alternative, Predecessor, RunRecord, Verdict};
-use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict as Answer;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
@@ -175,8 +175,7 @@ async fn calls_that_have_not_run_do_not_run_and_say_so() {
         }
         let run = opened(store.as_ref(), &id).await[0].id();
         let close = CloseAs::Abandon { reason: "it sleeps".to_owned() };
-        let letter =
-            post(store.as_ref(), &id, &Order::CloseRun { run, close }, Timestamp(1)).await.unwrap();
+        let letter = post(store.as_ref(), &id, &Order::CloseRun { run, close }, Timestamp(1)).await.unwrap();
         settled(store.as_ref(), &id, letter).await.unwrap()
     };
     let (cancel, world) = (Cancel::new(), story.world.clone());

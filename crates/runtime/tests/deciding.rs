@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::{Value, json};
-use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     ActorKind, Effect, Entry, ProposalId, QueueError, RuleId, RuleVerdict, State, Verdict,
@@ -525,8 +525,7 @@ async fn a_person_approves_nothing_that_a_rule_forbids_unless_it_is_taken_back_f
     expect!["p2 cannot be approved: it is forbidden by r1 (made by a script); take that rule back first, or discard it"]
         .assert_eq(&refused.to_string());
     assert_eq!(story.store().load(&story.id()).await.unwrap().records.len(), before);
-    let wish =
-        Order::Verdict { proposal: 2.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) };
+    let wish = Order::Verdict { proposal: 2.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) };
     let letter = orders::post(story.store().as_ref(), &story.id(), &wish, Timestamp(1)).await.unwrap();
     story.session.read_letters().await.unwrap();
     let settled = orders::settled(story.store().as_ref(), &story.id(), letter).await.unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{MoveKind, NodeId, Timestamp, notation};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::{Event as StreamEvent, Scripted, Turn};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore, export};
 use trunkline_runtime::{Agent, Approval, Cancel, Event, RuntimeError, Stop, Tool, View};

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{PatchSet, Verdict};
-use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NameKind, Naming, Timestamp};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{

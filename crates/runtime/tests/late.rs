@@ -3,8 +3,8 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{Content, NodeId, Part, Role, Timestamp, ToolResult};
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::SessionStore;
 use trunkline_runtime::{CallPlace, Late};

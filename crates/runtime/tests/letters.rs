@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use trunkline_runtime::Said;
-use trunkline_runtime::orders::{MoveAct, Order, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Origin, Timestamp};
+use trunkline_runtime::orders::{MoveAct, Order, Settled, post, settled};
 use trunkline_runtime::providers::{ErrorKind, Provider, ProviderError, Reply, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
 use trunkline_runtime::session_store::{
@@ -275,8 +275,7 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
         |id| Order::Verdict { proposal: ProposalId(id), said: Said::new(Verdict::Approve, ""), seen: None };
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
     let mut letters = Vec::new();
-    for request in [verdict(9), verdict(1), verdict(1), Order::Move { act, expected_head: NodeId::new(7) }]
-    {
+    for request in [verdict(9), verdict(1), verdict(1), Order::Move { act, expected_head: NodeId::new(7) }] {
         letters.push(leave(&story, request).await);
     }
     letters.push(story.store.post(&story.id(), "wish", "{}", Timestamp(1)).await.unwrap());

@@ -139,7 +139,12 @@ async fn a_policy_that_leaves_the_prompt_of_a_run_ends_it() {
         verdicts(&story)[..2],
         [ANSWERED, "abandon: a step back left the prompt that it started from"]
     );
-    assert_eq!((story.session.open_run().is_some(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
+    assert_eq!(
+        (story.session.open_run().is_some(), stop.as_str()),
+        (false, "nothing to do"),
+        "{}",
+        story.tree()
+    );
 }
 
 /// Returns what the note says that a branch wrote, with a clock that goes on by `step`.

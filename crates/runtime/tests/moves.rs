@@ -5,8 +5,8 @@ use std::sync::Arc;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
+use trunkline_runtime::message_tree::{Name, NameKind, Naming, NodeId, Timestamp, notation};
 use trunkline_runtime::orders::{MoveAct, Order, Settled, post, settled};
-use trunkline_runtime::message_tree::{NameKind, Naming, NodeId, Timestamp, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{Approval, Cancel, RuntimeError, Session, View};
@@ -182,6 +182,10 @@ async fn a_branch_name_follows_the_head_and_a_bookmark_stays() {
     story.session.name("here", NameKind::Bookmark, n(5)).await.unwrap();
     story.session.name("slow", NameKind::Branch, n(2)).await.unwrap();
     story.prompt("and now?").await.unwrap();
+    let unname = |name: &str| {
+        let name = Name::parse(name).unwrap();
+        Order::Name { naming: Naming { name, kind: NameKind::Branch, node: None } }
+    };
     let leads = |story: &Story| {
         let names = story.session.names().all(story.session.tree());
         names.map(|(name, kind, node)| format!("{kind} {name} {node}")).collect::<Vec<_>>()
@@ -191,9 +195,9 @@ async fn a_branch_name_follows_the_head_and_a_bookmark_stays() {
     let mut story = story.restart().await;
     assert_eq!(leads(&story), ["branch generated n7", "bookmark here n5", "branch slow n4"]);
     story.session.name("here", NameKind::Branch, n(1)).await.unwrap();
-    story.session.unname("slow").await.unwrap();
+    story.session.order(unname("slow")).await.map(drop).unwrap();
     assert_eq!(leads(&story), ["branch generated n7", "branch here n4"]);
-    assert_eq!(refusal(story.session.unname("slow").await), "nothing is called \"slow\"");
+    assert_eq!(refusal(story.session.order(unname("slow")).await.map(drop)), "nothing is called \"slow\"");
     assert!(refusal(story.session.name("n12", NameKind::Branch, n(1)).await).contains("is no node like n12"));
     assert!(refusal(story.session.name("x", NameKind::Branch, n(40)).await).contains("n40 does not exist"));
     let log = story.store().load(&story.id()).await.unwrap();

@@ -86,7 +86,10 @@ async fn nothing_twice_is_an_error_and_never_an_answer_and_what_was_done_is_kept
         assert_eq!(requests(&story), 3, "{named}");
         assert_eq!(story.world.effects(), ["wrote a"], "{named}");
         let mut story = story.restart().await;
-        assert!(story.session.open_run().is_some() && story.session.decisions().iter().next().is_none(), "{named}");
+        assert!(
+            story.session.open_run().is_some() && story.session.decisions().iter().next().is_none(),
+            "{named}"
+        );
         assert!(matches!(story.resume().await, Ok(Stop::Decided(_))), "{named}");
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use trunkline_runtime::decision_objects::DecisionId;
-use trunkline_runtime::orders::{MoveAct, Order as Letter, StepAnswer, post};
 use trunkline_runtime::message_tree::{
     Author, Name, NameKind, Naming, NodeId, Part, Role, Timestamp, ToolResult,
 };
+use trunkline_runtime::orders::{MoveAct, Order as Letter, StepAnswer, post};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Request, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{Actor, ActorKind, ProposalId, Rule, RuleId, RuleVerdict, Verdict};
 use trunkline_runtime::revert::{CompactPolicy, ProposalId as StepId};

@@ -3,8 +3,8 @@
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::Reverts;
-use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::{Prompts, ProposalId};
 use trunkline_runtime::session_store::SessionStore;

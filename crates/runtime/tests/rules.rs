@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
-use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, CommandPattern, Effect, PathPattern, Rule, RuleTarget, RuleVerdict, Scope, Verdict,
@@ -310,10 +310,7 @@ async fn a_session_in_which_the_model_has_no_tool_to_decide_with_asks_a_person_i
 }
 
 /// A tool that posts letters to its own session, as another process would in the middle of a turn.
-pub(crate) struct Posts(
-    pub(crate) Arc<OnceLock<(Arc<dyn SessionStore>, SessionId)>>,
-    pub(crate) Vec<Order>,
-);
+pub(crate) struct Posts(pub(crate) Arc<OnceLock<(Arc<dyn SessionStore>, SessionId)>>, pub(crate) Vec<Order>);
 
 #[async_trait]
 impl Tool for Posts {

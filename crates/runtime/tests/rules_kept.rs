@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::message_tree::Timestamp;
+use trunkline_runtime::orders::{self, Order, Settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Actor, ActorKind, Rule, RuleError, RuleId, RuleVerdict, Scope};
 use trunkline_runtime::session_store::{MemoryStore, NewSession, Note, Record, SessionId, SessionStore};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, Change, CommandPattern, Event, Judgement, On, Proposal, ProposalId, Queue, Rule,

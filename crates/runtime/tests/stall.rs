@@ -3,8 +3,8 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
-use trunkline_runtime::orders::{Order, Settled, StepAnswer, post, settled};
 use trunkline_runtime::message_tree::{Author, NodeId, Timestamp};
+use trunkline_runtime::orders::{Order, Settled, StepAnswer, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::{ProposalEvent, ProposalId, StallPolicy};
 use trunkline_runtime::session_store::SessionStore;

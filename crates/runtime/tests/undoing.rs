@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use expect_test::expect;
-use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::message_tree::Timestamp;
+use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};

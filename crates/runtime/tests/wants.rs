@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use trunkline_runtime::orders::{Order as Letter, post};
 use trunkline_runtime::message_tree::{Author, Content, Message, Timestamp};
+use trunkline_runtime::orders::{Order as Letter, post};
 use trunkline_runtime::providers::{
     Anthropic, ErrorKind, OpenAiChat, ProviderError, Request, Thinking, Trait, Turn,
 };

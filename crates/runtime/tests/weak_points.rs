@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::message_tree::{NodeId, Role, Timestamp, ToolSpec, notation};
+use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::{Anthropic, OpenAiChat, Scripted, Turn, Wire};
 use trunkline_runtime::resolve_queue::{
     ActorKind, Entry, Fingerprint, Outcome, ProposalId, State, SubjectState, Verdict,

@@ -32,20 +32,42 @@ struct Plan {
     more_methods: &'static [(&'static str, usize)],
 }
 
-const PLANS: &[Plan] = &[Plan {
-    name: "transcripts",
-    floors: &[
-        &["conversation", "fault", "format", "json", "time"],
-        &["convert", "mend", "salvage", "source"],
-        &["anthropic", "openai_chat"],
-        &["beside", "claude_code"],
-        &["sniff"],
-        &["list"],
-        &["transcript"],
-    ],
-    most_methods: MOST_METHODS,
-    more_methods: &[],
-}];
+const PLANS: &[Plan] = &[
+    Plan {
+        name: "runtime",
+        floors: &[&["world"], &["orders"], &["writer"], &["effects"], &["driver"], &["session"]],
+        most_methods: MOST_METHODS,
+        more_methods: &[("Session", 45), ("AgentBuilder", 35)],
+    },
+    Plan {
+        name: "cli",
+        floors: &[
+            &["term"],
+            &["args"],
+            &["reading"],
+            &["shown"],
+            &["desk", "files"],
+            &["live"],
+            &["commands"],
+        ],
+        most_methods: MOST_METHODS,
+        more_methods: &[],
+    },
+    Plan {
+        name: "transcripts",
+        floors: &[
+            &["conversation", "fault", "format", "json", "time"],
+            &["convert", "mend", "salvage", "source"],
+            &["anthropic", "openai_chat"],
+            &["beside", "claude_code"],
+            &["sniff"],
+            &["list"],
+            &["transcript"],
+        ],
+        most_methods: MOST_METHODS,
+        more_methods: &[],
+    },
+];
 
 impl Plan {
     fn floor(&self, room: &str) -> Option<usize> {

@@ -46,11 +46,7 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
             return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
         }
     };
-    let done = match node {
-        Some(node) => session.name(name.as_str(), kind, node).await,
-        None => session.unname(name.as_str()).await,
-    };
-    done.map_err(|fault| match fault {
+    session.order(request).await.map_err(|fault| match fault {
         RuntimeError::Refused { reason } => Fault::new(reason),
         other => other.into(),
     })?;

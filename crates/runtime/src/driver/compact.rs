@@ -12,7 +12,7 @@ use crate::effects::compact::{Unwritten, summarize};
 use crate::effects::service::learn_from;
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::{asked_to_end, read_inbox};
+use crate::writer::waiting::{asked_to_end, read_inbox};
 
 /// Carries out a plan of the turn machine. Returns the tokens that the summary cost.
 pub(crate) async fn compact_span(

@@ -12,7 +12,8 @@ use crate::effects::roll_back::try_rest_of_rollback;
 use crate::orders::{CANCEL, CLOSE_RUN, DISTRUST, Order, PROMPT, abandons, read};
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::{newest, read_inbox};
+use crate::writer::inbox::newest;
+use crate::writer::waiting::read_inbox;
 
 /// Remembers what has been left until now, and returns it: a cancel among it is not for a turn that begins later.
 pub(crate) async fn look_at_inbox(writer: &mut Writer) -> Result<Vec<Letter>, RuntimeError> {

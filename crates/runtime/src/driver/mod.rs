@@ -38,8 +38,7 @@ use crate::effects::wait::{Waiting, wait_to_ask};
 use crate::orders::{Order, letter_of};
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::read_inbox;
-use crate::writer::opening::keep_snapshot;
+use crate::writer::waiting::read_inbox;
 
 /// What one drive has used up.
 struct Spent {
@@ -97,7 +96,7 @@ pub(crate) async fn drive(
     if let (Ok(inbox), true) = (look_at_inbox(writer).await, stop.is_ok()) {
         let _ = take_old_cancels(writer, inbox).await;
     }
-    keep_snapshot(writer).await;
+    writer.keep_snapshot().await;
     stop
 }
 

@@ -19,7 +19,6 @@ use crate::effects::restore::rollback_lease;
 use crate::effects::summarize::start_summaries;
 use crate::orders::{MoveAct, Order, StepAnswer, letter_of};
 use crate::writer::Writer;
-use crate::writer::opening::keep_snapshot;
 
 /// What came of an order.
 #[derive(Clone, Debug)]
@@ -168,7 +167,7 @@ async fn move_head(writer: &mut Writer, act: MoveAct, letter: Option<InboxId>) -
         MoveAct::Undo => writer.perform_for(letter, moves::undo).await?,
         MoveAct::Redo => writer.perform_for(letter, moves::redo).await?,
     }
-    keep_snapshot(writer).await;
+    writer.keep_snapshot().await;
     Ok(moved.map_or(Done::Recorded, Done::Moved))
 }
 

@@ -9,7 +9,7 @@ use crate::effects::restore::await_rollback;
 use crate::effects::roll_back::do_rest_of_rollback;
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::read_inbox;
+use crate::writer::waiting::read_inbox;
 
 /// Takes back what a decision brought about.
 pub(crate) async fn roll_back(writer: &mut Writer, of: DecisionId) -> Result<Decision, RuntimeError> {

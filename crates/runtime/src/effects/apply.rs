@@ -8,7 +8,7 @@ use crate::world::contained;
 use crate::world::tool::Tool;
 use crate::world::tool::ToolContext;
 use crate::writer::Writer;
-use crate::writer::inbox::asked_to_end;
+use crate::writer::waiting::asked_to_end;
 use std::pin::pin;
 use std::sync::Arc;
 

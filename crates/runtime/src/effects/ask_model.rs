@@ -14,7 +14,7 @@ use super::service::note_who_is_asked;
 use crate::world::ask_beside::chance;
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::asked_to_end;
+use crate::writer::waiting::asked_to_end;
 
 /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
 pub(crate) async fn ask_model(writer: &mut Writer, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {

@@ -3,7 +3,7 @@
 use crate::effects::look::look_after;
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
-use crate::writer::inbox::asked_to_end;
+use crate::writer::waiting::asked_to_end;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use crate::effects::roll_back::distrust_rollback;
 use crate::orders::DISTRUST;
 use crate::writer::Writer;
-use crate::writer::tenure::wait_a_while;
+use crate::writer::waiting::wait_a_while;
 use serde_json::Value;
 use trunkline_resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::InboxId;

@@ -6,7 +6,7 @@ use crate::effects::look::look_after;
 use crate::world::cancel::Cancel;
 use crate::world::contained;
 use crate::writer::Writer;
-use crate::writer::inbox::asked_to_end;
+use crate::writer::waiting::asked_to_end;
 use std::time::Duration;
 
 use trunkline_resolve_queue::ProposalId;

@@ -8,7 +8,7 @@ use trunkline_revert::ProposalId as StepId;
 use trunkline_session_machine::{CallPlace, CloseAs, RuntimeError, Said, journal};
 use trunkline_session_store::{InboxId, Letter};
 
-use super::{MoveAct, Order, StepAnswer};
+use super::order::{MoveAct, Order, StepAnswer};
 
 pub(crate) const PROMPT: &str = "prompt";
 pub(crate) const CANCEL: &str = "cancel";

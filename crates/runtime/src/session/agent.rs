@@ -1,6 +1,6 @@
 //! An agent: a model, its tools, and the layers it is given.
 
-use crate::session::Session;
+use crate::session::{Session, open_session};
 use crate::world::compactor::Compaction;
 use crate::world::contained;
 use crate::world::decider::Decider;
@@ -82,7 +82,7 @@ impl Agent {
     /// [`RuntimeError::Store`] if somebody else is the writer or the log cannot be read; [`RuntimeError::BadNote`],
     /// [`RuntimeError::Tree`] if its log does not fit together.
     pub async fn open(&self, store: Arc<dyn SessionStore>, id: &SessionId) -> Result<Session, RuntimeError> {
-        Session::open(self, store, id, Claim::IfFree).await
+        open_session(Arc::clone(&self.settings), store, id, Claim::IfFree).await
     }
 
     /// Like [`open`](Agent::open), also if somebody alive is the writer: from then on they can write nothing more, and
@@ -99,7 +99,7 @@ impl Agent {
         store: Arc<dyn SessionStore>,
         id: &SessionId,
     ) -> Result<Session, RuntimeError> {
-        Session::open(self, store, id, Claim::TakeOver).await
+        open_session(Arc::clone(&self.settings), store, id, Claim::TakeOver).await
     }
 }
 

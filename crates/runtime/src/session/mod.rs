@@ -16,7 +16,6 @@ use trunkline_session_machine::{
 };
 use trunkline_session_store::{Claim, SessionId, SessionStore};
 
-use self::agent::Agent;
 use crate::driver::compact::compact_now;
 use crate::driver::letters::{distrust_import, read_letters};
 use crate::driver::orders::{Done, carry_out_now};
@@ -29,6 +28,7 @@ use crate::effects::roll_back::try_rest_of_rollback;
 use crate::effects::summarize::finish_summaries;
 use crate::orders::{MoveAct, Order, StepAnswer};
 use crate::world::cancel::Cancel;
+use crate::writer::settings::Settings;
 use crate::writer::{Writer, open};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
@@ -42,22 +42,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Becomes the writer of a session, and settles what an earlier one has left half done.
-    pub(crate) async fn open(
-        agent: &Agent,
-        store: Arc<dyn SessionStore>,
-        id: &SessionId,
-        claim: Claim,
-    ) -> Result<Self, RuntimeError> {
-        let mut writer = open(Arc::clone(&agent.settings), store, id, claim).await?;
-        recover(&mut writer).await?;
-        distrust_import(&mut writer).await?;
-        adopt_rules(&mut writer).await?;
-        take_up_bindings(&mut writer).await?;
-        try_rest_of_rollback(&mut writer).await;
-        Ok(Session { writer })
-    }
-
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
         self.writer.id()
@@ -267,7 +251,7 @@ impl Session {
     /// [`RuntimeError::Refused`] if there is no such node, it was only filed under another one, its calls never got their
     /// results, or the head is there already; [`RuntimeError::Store`].
     pub async fn go(&mut self, to: NodeId) -> Result<NodeId, RuntimeError> {
-        match self.move_head(MoveAct::Go { to }).await? {
+        match move_head(self, MoveAct::Go { to }).await? {
             Done::Moved(to) => Ok(to),
             other => Err(unexpected(&other)),
         }
@@ -283,7 +267,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] with branches that could be merged; [`RuntimeError::Store`].
     pub async fn merge(&mut self, tips: &[NodeId]) -> Result<MergeRecord, RuntimeError> {
-        match self.move_head(MoveAct::Merge { tips: tips.to_vec() }).await? {
+        match move_head(self, MoveAct::Merge { tips: tips.to_vec() }).await? {
             Done::Merged(merged) => Ok(*merged),
             other => Err(unexpected(&other)),
         }
@@ -299,16 +283,6 @@ impl Session {
     /// [`RuntimeError::Refused`] if the text cannot be a name, as `n12`, or there is no such node; [`RuntimeError::Store`].
     pub async fn name(&mut self, name: &str, kind: NameKind, node: NodeId) -> Result<(), RuntimeError> {
         let naming = Naming { name: checked(name)?, kind, node: Some(node) };
-        self.order(Order::Name { naming }).await.map(drop)
-    }
-
-    /// Takes a name away; what it named stays.
-    ///
-    /// # Errors
-    ///
-    /// [`RuntimeError::Refused`] if nothing is called so; [`RuntimeError::Store`].
-    pub async fn unname(&mut self, name: &str) -> Result<(), RuntimeError> {
-        let naming = Naming { name: checked(name)?, kind: NameKind::Branch, node: None };
         self.order(Order::Name { naming }).await.map(drop)
     }
 
@@ -366,7 +340,7 @@ impl Session {
     /// [`RuntimeError::Refused`] with targets that would work; [`RuntimeError::Store`].
     pub async fn revert(&mut self, to: NodeId, lesson: Option<&str>) -> Result<(), RuntimeError> {
         let lesson = lesson.map(str::to_owned);
-        self.move_head(MoveAct::Revert { to, lesson }).await.map(drop)
+        move_head(self, MoveAct::Revert { to, lesson }).await.map(drop)
     }
 
     /// Takes back the latest move of the head.
@@ -375,7 +349,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
     pub async fn undo(&mut self) -> Result<(), RuntimeError> {
-        self.move_head(MoveAct::Undo).await.map(drop)
+        move_head(self, MoveAct::Undo).await.map(drop)
     }
 
     /// Makes the latest move again that was taken back.
@@ -384,7 +358,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
     pub async fn redo(&mut self) -> Result<(), RuntimeError> {
-        self.move_head(MoveAct::Redo).await.map(drop)
+        move_head(self, MoveAct::Redo).await.map(drop)
     }
 
     /// Carries out a step back that was proposed, as a person: their words may be left behind.
@@ -540,11 +514,27 @@ impl Session {
     pub fn is_whole(&self) -> bool {
         self.writer.state.whole
     }
+}
 
-    async fn move_head(&mut self, act: MoveAct) -> Result<Done, RuntimeError> {
-        let expected_head = self.tree().head();
-        self.order(Order::Move { act, expected_head }).await
-    }
+/// Becomes the writer of a session, and settles what an earlier one has left half done.
+pub(crate) async fn open_session(
+    settings: Arc<Settings>,
+    store: Arc<dyn SessionStore>,
+    id: &SessionId,
+    claim: Claim,
+) -> Result<Session, RuntimeError> {
+    let mut writer = open(settings, store, id, claim).await?;
+    recover(&mut writer).await?;
+    distrust_import(&mut writer).await?;
+    adopt_rules(&mut writer).await?;
+    take_up_bindings(&mut writer).await?;
+    try_rest_of_rollback(&mut writer).await;
+    Ok(Session { writer })
+}
+
+async fn move_head(session: &mut Session, act: MoveAct) -> Result<Done, RuntimeError> {
+    let expected_head = session.tree().head();
+    session.order(Order::Move { act, expected_head }).await
 }
 
 /// What an order came to is what was asked for; should it not be, nothing is lost by saying so.

@@ -3,7 +3,6 @@
 //! They travel with the call's result and are staged with it. Who applies one is found again from what is stored: the tool
 //! that it names, or else the one whose call staged it.
 
-use crate::world::tool::ToolContext;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -11,7 +10,7 @@ use trunkline_resolve_queue::{CUSTOM_TOOL, Effect, Fingerprint, Preview};
 
 use trunkline_session_machine::Proposal;
 
-/// What a custom tool wants done, given to [`ToolContext::push_pending_action`].
+/// What a custom tool wants done, given to [`ToolContext::push_pending_action`](crate::ToolContext::push_pending_action).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PendingAction {
@@ -62,7 +61,7 @@ impl Pushed {
         pushed.unwrap_or_default().into_iter().map(Proposal::from).collect()
     }
 
-    fn push(&self, action: PendingAction) -> Result<(), PendingActionError> {
+    pub(crate) fn push(&self, action: PendingAction) -> Result<(), PendingActionError> {
         let store = self.0.as_ref().ok_or(PendingActionError::Unavailable)?;
         let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
         store.as_mut().ok_or(PendingActionError::CallOver)?.push(action);
@@ -83,21 +82,6 @@ impl PendingAction {
             after: Vec::new(),
             effect: Effect::Irreversible,
         }
-    }
-}
-
-impl ToolContext {
-    /// Stages an action with the result of the running call, as [`ToolOutput::proposals`](crate::ToolOutput) does.
-    ///
-    /// The model is told its id in the call's result. Nothing of it is done before it is approved; then the tool that it
-    /// names is asked to [`apply`](crate::Tool) it, or else the tool whose call this is. Of a call that crashes or is
-    /// dropped nothing is staged.
-    ///
-    /// # Errors
-    ///
-    /// [`PendingActionError::Unavailable`] where staged actions are off; [`PendingActionError::CallOver`].
-    pub fn push_pending_action(&self, action: PendingAction) -> Result<(), PendingActionError> {
-        self.pushed.push(action)
     }
 }
 

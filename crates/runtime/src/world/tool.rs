@@ -12,7 +12,7 @@ use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, CallPlace, Gate, Kept, ToolOutput};
 use trunkline_session_store::SessionId;
 
-use crate::world::pending::Pushed;
+use crate::world::pending::{PendingAction, PendingActionError, Pushed};
 
 /// Something that a model may call.
 ///
@@ -129,5 +129,18 @@ impl ToolContext {
     /// Returns a context, as for a tool's own tests.
     pub fn new(cancel: Cancel, call: CallPlace) -> Self {
         ToolContext { cancel, call, session: None, pushed: Pushed::default() }
+    }
+
+    /// Stages an action with the result of the running call, as [`ToolOutput::proposals`](crate::ToolOutput) does.
+    ///
+    /// The model is told its id in the call's result. Nothing of it is done before it is approved; then the tool that it
+    /// names is asked to [`apply`](crate::Tool) it, or else the tool whose call this is. Of a call that crashes or is
+    /// dropped nothing is staged.
+    ///
+    /// # Errors
+    ///
+    /// [`PendingActionError::Unavailable`] where staged actions are off; [`PendingActionError::CallOver`].
+    pub fn push_pending_action(&self, action: PendingAction) -> Result<(), PendingActionError> {
+        self.pushed.push(action)
     }
 }

@@ -1,51 +1,66 @@
-//! Does acts: asks the world what they have to know, and writes what they plan.
+//! Answers what acts have to know: asks tools, the folder and the store.
 
-use crate::effects::look::base;
-use crate::effects::look::look_at_files;
+use std::sync::Arc;
+
+use trunkline_resolve_queue::{Fingerprint, ProposalId};
+use trunkline_revert::Effects;
+use trunkline_session_machine::acts::{Answer, Question, roll_back};
+use trunkline_session_machine::layers::decision::Start;
+use trunkline_session_machine::state::State;
+use trunkline_session_machine::{Base, Kept, OwnChanges, RuntimeError, WorkspaceFault, executors};
+use trunkline_session_store::{Digest, SessionId, SessionStore};
+
+use super::settings::{Settings, new_id};
 use crate::world::contained;
 use crate::world::tool::Tool;
 use crate::world::workspace::Workspace;
-use crate::writer::Writer;
-use std::sync::Arc;
 
-use trunkline_resolve_queue::Fingerprint;
-use trunkline_revert::Effects;
-use trunkline_session_store::Digest;
+/// Where answers come from.
+pub(crate) struct Sources<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) state: &'a State,
+    pub(crate) store: &'a dyn SessionStore,
+    pub(crate) session: &'a SessionId,
+}
 
-use crate::writer::settings::new_id;
-use trunkline_session_machine::acts::{Answer, Question, roll_back};
-use trunkline_session_machine::{Kept, OwnChanges, RuntimeError, WorkspaceFault};
+/// Returns the tool that applies a proposal.
+pub(crate) fn executor_of(settings: &Settings, state: &State, id: ProposalId) -> Option<Arc<dyn Tool>> {
+    let proposal = &state.resolve.queue.get(id)?.proposal;
+    let name = executors::executor_of(state, &settings.setup.catalogue, proposal)?;
+    settings.implementations.get(name).map(|one| one.tool.clone())
+}
 
-pub(crate) async fn answer_to(writer: &Writer, question: &Question) -> Result<Answer, RuntimeError> {
-    let queue = &writer.state.resolve.queue;
+/// Returns the answer to a question.
+pub(crate) async fn answer_to(from: &Sources<'_>, question: &Question) -> Result<Answer, RuntimeError> {
+    let queue = &from.state.resolve.queue;
     Ok(match question {
-        Question::Keep(id) => match (queue.get(*id), writer.executor(*id)) {
+        Question::Keep(id) => match (queue.get(*id), executor(from, *id)) {
             (Some(entry), Some(tool)) => {
                 Answer::Kept(contained::keep(tool.as_ref(), entry).await.map(Arc::from))
             }
             _ => Answer::Kept(None),
         },
-        Question::Observe(id) => match (queue.get(*id), writer.executor(*id)) {
+        Question::Observe(id) => match (queue.get(*id), executor(from, *id)) {
             (Some(entry), Some(tool)) => {
                 Answer::Observed(contained::observe(tool.as_ref(), &entry.proposal).await)
             }
             _ => Answer::Observed(None),
         },
-        Question::Preimages(named) => Answer::Kept(preimages(writer, named).await?.map(Arc::from)),
+        Question::Preimages(named) => Answer::Kept(preimages(from, named).await?.map(Arc::from)),
         Question::PutBack(id, kept) => {
-            if let (Some(entry), Some(tool)) = (queue.get(*id), writer.executor(*id)) {
+            if let (Some(entry), Some(tool)) = (queue.get(*id), executor(from, *id)) {
                 let _ = contained::put_back(tool.as_ref(), entry, &kept.0).await;
             }
             Answer::PutBack
         }
-        Question::Undo(entry, kept) => match writer.executor(entry.id) {
+        Question::Undo(entry, kept) => match executor(from, entry.id) {
             Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, &kept.0).await),
             None => Answer::Undo(None),
         },
         Question::Discarded(entries) => {
             let mut words = Vec::new();
             for entry in entries {
-                words.push(match writer.executor(entry.id) {
+                words.push(match executor(from, entry.id) {
                     Some(tool) => contained::discarded(tool.as_ref(), entry).await,
                     None => None,
                 });
@@ -53,7 +68,7 @@ pub(crate) async fn answer_to(writer: &Writer, question: &Question) -> Result<An
             Answer::Words(words)
         }
         Question::Calls(calls) => {
-            let asked = calls.iter().map(|call| match writer.settings().implementations.get(&call.tool) {
+            let asked = calls.iter().map(|call| match from.settings.implementations.get(&call.tool) {
                 Some(one) => {
                     one.schema.check(&call.arguments)?;
                     match call.asks_gate {
@@ -66,57 +81,57 @@ pub(crate) async fn answer_to(writer: &Writer, question: &Question) -> Result<An
             Answer::Calls(asked.collect())
         }
         Question::Effects(calls) => {
-            let asked = calls.iter().map(|(tool, arguments)| match implementation(writer, tool) {
+            let asked = calls.iter().map(|(tool, arguments)| match implementation(from, tool) {
                 Some(tool) => contained::effects(tool, arguments),
                 None => Effects::default(),
             });
             Answer::Effects(asked.collect())
         }
         Question::Ids(count) => Answer::Ids((0..*count).map(|_| new_id()).collect()),
-        Question::Start => Answer::Start(base(writer).await),
-        Question::Look => Answer::Look(look_at_files(writer).await),
+        Question::Start => Answer::Start(start(from).await),
+        Question::Look => Answer::Look(look(from).await),
         Question::OwnChanges(base, touched, Some(spans)) => {
-            Answer::OwnChanges(folder(writer)?.own_changes(base, touched, spans).await)
+            Answer::OwnChanges(folder(from)?.own_changes(base, touched, spans).await)
         }
         Question::OwnChanges(base, touched, None) => {
-            let changes = folder(writer)?.changes(base, touched).await;
+            let changes = folder(from)?.changes(base, touched).await;
             Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
         }
         Question::States(base, after, touched, spans, paths) => {
             let (after, spans) = (after.as_deref(), spans.as_deref());
-            Answer::States(folder(writer)?.states(base, after, touched, spans, paths).await)
+            Answer::States(folder(from)?.states(base, after, touched, spans, paths).await)
         }
         Question::Compare(left, kept) => {
-            Answer::Compared(folder(writer)?.compare(left, &roll_back::files(kept)).await)
+            Answer::Compared(folder(from)?.compare(left, &roll_back::files(kept)).await)
         }
-        Question::FindCommit(deciding) => Answer::Commit(folder(writer)?.find_commit(deciding).await),
-        Question::Commit(deciding) => Answer::Commit(folder(writer)?.commit(deciding).await),
-        Question::WriteCommit(deciding) => Answer::Prepared(folder(writer)?.write_commit(deciding).await),
-        Question::Bound(binding) => Answer::Bound(folder(writer)?.bound(binding).await),
-        Question::Bind(binding) => Answer::Bind(folder(writer)?.bind(binding).await),
+        Question::FindCommit(deciding) => Answer::Commit(folder(from)?.find_commit(deciding).await),
+        Question::Commit(deciding) => Answer::Commit(folder(from)?.commit(deciding).await),
+        Question::WriteCommit(deciding) => Answer::Prepared(folder(from)?.write_commit(deciding).await),
+        Question::Bound(binding) => Answer::Bound(folder(from)?.bound(binding).await),
+        Question::Bind(binding) => Answer::Bind(folder(from)?.bind(binding).await),
     })
 }
 
 /// Returns where the files are; an act asks nothing of them where it is not known.
-fn folder(writer: &Writer) -> Result<&dyn Workspace, WorkspaceFault> {
+fn folder<'a>(from: &Sources<'a>) -> Result<&'a dyn Workspace, WorkspaceFault> {
     let message = "this session was opened without its folder".to_owned();
-    writer.settings().workspace.as_deref().ok_or(WorkspaceFault { message })
+    from.settings.workspace.as_deref().ok_or(WorkspaceFault { message })
 }
 
-fn implementation<'a>(writer: &'a Writer, name: &str) -> Option<&'a dyn Tool> {
-    writer.settings().implementations.get(name).map(|one| one.tool.as_ref())
+fn implementation<'a>(from: &Sources<'a>, name: &str) -> Option<&'a dyn Tool> {
+    from.settings.implementations.get(name).map(|one| one.tool.as_ref())
 }
 
 /// Reads bytes that the log names; `None` if not all of them can be had.
-pub(crate) async fn preimages(
-    writer: &Writer,
+async fn preimages(
+    from: &Sources<'_>,
     named: &[(Fingerprint, Option<Digest>)],
 ) -> Result<Option<Vec<Kept>>, RuntimeError> {
     let mut kept = Vec::new();
     for (fingerprint, digest) in named {
         let bytes = match digest {
             None => None,
-            Some(digest) => match writer.store.blob(writer.lease.session(), digest).await? {
+            Some(digest) => match from.store.blob(from.session, digest).await? {
                 Some(bytes) => Some(bytes),
                 None => return Ok(None),
             },
@@ -124,4 +139,29 @@ pub(crate) async fn preimages(
         kept.push(Kept { fingerprint: fingerprint.clone(), bytes });
     }
     Ok(Some(kept))
+}
+
+fn executor(from: &Sources<'_>, id: ProposalId) -> Option<Arc<dyn Tool>> {
+    executor_of(from.settings, from.state, id)
+}
+
+/// Returns how the files are now, for a run that begins.
+async fn start(from: &Sources<'_>) -> Result<Start, WorkspaceFault> {
+    let Some(workspace) = &from.settings.workspace else { return Ok(Start::default()) };
+    Ok(match workspace.look().await? {
+        Some(base) => Start { base, looks: true },
+        None => Start { base: workspace.base().await?, looks: false },
+    })
+}
+
+/// Returns how the files are now, or why that cannot be told.
+async fn look(from: &Sources<'_>) -> Result<Base, String> {
+    let Some(workspace) = &from.settings.workspace else {
+        return Err("this session was opened without its folder".to_owned());
+    };
+    match workspace.look().await {
+        Ok(Some(files)) => Ok(files),
+        Ok(None) => Err("what changes between two looks cannot be told here any more".to_owned()),
+        Err(fault) => Err(fault.message),
+    }
 }

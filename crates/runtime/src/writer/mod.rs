@@ -8,6 +8,7 @@ pub(crate) mod settings;
 pub(crate) mod shelf;
 pub(crate) mod summaries;
 pub(crate) mod tenure;
+pub(crate) mod waiting;
 
 use crate::world::cancel::Cancel;
 use crate::world::tool::Tool;
@@ -20,11 +21,12 @@ use trunkline_session_machine::acts::recorded;
 use trunkline_session_machine::acts::{Asked, Pause, Plan, View};
 use trunkline_session_machine::layers::decision;
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::{CallPlace, Event, RuntimeError, executors};
+use trunkline_session_machine::{CallPlace, Event, RuntimeError};
 use trunkline_session_store::{
     Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
 };
 
+use self::answers::Sources;
 use self::settings::{Observer, Settings};
 use self::shelf::{Kept, Place};
 use self::summaries::Summaries;
@@ -105,7 +107,7 @@ impl Writer {
                 Err(Pause::Needs(question, counting)) => {
                     known.truncate(counting);
                     // Most acts ask nothing: what waits for an answer is large, and kept apart.
-                    let answer = Box::pin(answers::answer_to(self, &question)).await?;
+                    let answer = Box::pin(answers::answer_to(&self.sources(), &question)).await?;
                     known.push((*question, answer));
                     view = View { began, ..self.view() };
                 }
@@ -138,9 +140,18 @@ impl Writer {
 
     /// Returns the tool that applies a proposal.
     pub(crate) fn executor(&self, id: ProposalId) -> Option<Arc<dyn Tool>> {
-        let proposal = &self.state.resolve.queue.get(id)?.proposal;
-        let name = executors::executor_of(&self.state, &self.settings().setup.catalogue, proposal)?;
-        self.settings().implementations.get(name).map(|one| one.tool.clone())
+        answers::executor_of(&self.settings, &self.state, id)
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        let (store, session) = (self.store.as_ref(), self.lease.session());
+        Sources { settings: &self.settings, state: &self.state, store, session }
+    }
+
+    /// Keeps a snapshot if so much has left the trunk since the last one that the next opening would read it in vain.
+    pub(crate) async fn keep_snapshot(&mut self) {
+        let after = self.settings.snapshot_after;
+        opening::keep_snapshot(after, self.store.as_ref(), &self.lease, &mut self.state).await;
     }
 
     /// Returns the session's name.

@@ -5,7 +5,6 @@
 //! read whole. That notes are missing cannot be seen: so one is made of the one before it only while nothing was asked for that
 //! it has left out.
 
-use crate::writer::Writer;
 use trunkline_message_tree::{BareNode, Entry};
 use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
 
@@ -57,18 +56,16 @@ pub(crate) async fn state_of(
 }
 
 /// Keeps a snapshot if so much has left the trunk since the last one that the next opening would read it in vain.
-pub(crate) async fn keep_snapshot(writer: &mut Writer) {
-    let after = writer.settings().snapshot_after;
-    let left = writer.state.tree.beside().saturating_sub(writer.state.beside);
+pub(crate) async fn keep_snapshot(after: u64, store: &dyn SessionStore, lease: &Lease, state: &mut State) {
+    let left = state.tree.beside().saturating_sub(state.beside);
     // All of it is written each time: the larger it is, the more nodes have to have left.
-    let least = after.max(writer.state.beside as u64 / 16).max(1);
-    if (left as u64) < least || (after > 0 && !saves(&writer.state)) {
+    let least = after.max(state.beside as u64 / 16).max(1);
+    if (left as u64) < least || (after > 0 && !saves(state)) {
         return;
     }
     // Also where it cannot be kept: it is tried again when as much has left.
-    writer.state.beside = writer.state.tree.beside();
-    let (store, lease) = (writer.store.as_ref(), &writer.lease);
-    let older = if writer.state.reached_beside { None } else { trimmed(store, lease.session()).await };
+    state.beside = state.tree.beside();
+    let older = if state.reached_beside { None } else { trimmed(store, lease.session()).await };
     let read = match older {
         Some(read) => Ok(read),
         None => whole(store, lease.session()).await,
@@ -76,8 +73,8 @@ pub(crate) async fn keep_snapshot(writer: &mut Writer) {
     let Ok(Read { taken, .. }) = read else { return };
     let after_the_root = taken.into_iter().skip(1);
     let seen: Vec<(u64, Seen)> = after_the_root.map(|(seq, taken)| (seq, taken.seen())).collect();
-    if keep(store, lease, &writer.state, &seen).await {
-        writer.state.reached_beside = false;
+    if keep(store, lease, state, &seen).await {
+        state.reached_beside = false;
     }
 }
 

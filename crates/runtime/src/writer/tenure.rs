@@ -3,14 +3,10 @@
 //! Whoever is taken over may be in the middle of writing files, and hears of it a moment later. So what it has begun has a
 //! lease, and whoever has the session now leaves it alone until that is over.
 
-use crate::writer::Writer;
-use crate::writer::inbox::asked_to_end;
 use std::time::{Duration, Instant};
 use trunkline_session_machine::APPLY_LEASE;
 
 use trunkline_session_store::{Claim, SessionStore};
-
-use trunkline_session_machine::RuntimeError;
 
 /// How often it is looked whether a lease has to be renewed, or is over: a machine may have slept meanwhile.
 pub(crate) const TICK: Duration = Duration::from_millis(500);
@@ -39,18 +35,4 @@ impl Tenure {
     pub(crate) fn is_settled(&self) -> bool {
         self.since.elapsed() >= APPLY_LEASE
     }
-}
-
-/// Waits for a tick. Returns whether the drive goes on.
-pub(crate) async fn wait_a_while(writer: &mut Writer) -> Result<bool, RuntimeError> {
-    let cancel = writer.signal();
-    let asked = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Ok(false),
-        asked = asked_to_end(writer) => asked,
-        () = tokio::time::sleep(TICK) => return Ok(true),
-    };
-    asked.map_err(|by| writer.lost(by))?;
-    cancel.cancel();
-    Ok(false)
 }
