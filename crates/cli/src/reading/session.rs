@@ -109,11 +109,6 @@ impl Reading {
         self.view.verdicts()
     }
 
-    /// Returns whether a run has begun that has no verdict yet.
-    pub(crate) fn has_open_run(&self) -> bool {
-        self.view.open_run().is_some()
-    }
-
     /// Returns the run that has no verdict yet, if there is one.
     pub(crate) fn open_run(&self) -> Option<RunId> {
         self.view.open_run()
