@@ -126,8 +126,8 @@ impl Retries {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use trunkline_runtime::Retries;
-    /// use trunkline_runtime::providers::{ErrorKind, ProviderError};
+    /// use trunkline_session_machine::Retries;
+    /// use trunkline_providers::{ErrorKind, ProviderError};
     ///
     /// let retries = Retries::default();
     /// assert_eq!(retries.wait(1, &ProviderError::Cut, 0.0, Duration::ZERO), Some(Duration::from_millis(500)));
