@@ -10,7 +10,7 @@ use trunkline_session_store::NoteQuery;
 /// With [`NoteQuery::in_state`] it finds others: `approved`, `applying`, `applied`, `failed`, `unknown`, `discarded`,
 /// `superseded`, `stale`.
 pub fn pending_proposals() -> NoteQuery {
-    use crate::layers::resolve::{EVENT, LAYER, PENDING};
+    use crate::notes::resolve::{EVENT, LAYER, PENDING};
     NoteQuery::of(LAYER, EVENT).in_state(PENDING)
 }
 
@@ -18,7 +18,7 @@ pub fn pending_proposals() -> NoteQuery {
 ///
 /// With [`NoteQuery::in_state`] it finds those that ended in a verdict, such as `commit` or `other: answered`.
 pub fn open_runs() -> NoteQuery {
-    use crate::layers::decision::{LAYER, OPEN, RUN};
+    use crate::notes::decision::{LAYER, OPEN, RUN};
     NoteQuery::of(LAYER, RUN).in_state(OPEN)
 }
 
@@ -27,7 +27,8 @@ pub fn open_runs() -> NoteQuery {
 /// With [`NoteQuery::in_state`] it finds those that are `to_bind`, which is decided and not bound yet, or `bound`. Of a run
 /// that is `wanted` nothing more is known than that whoever began it wants its decision bound.
 pub fn bindings() -> NoteQuery {
-    use crate::layers::decision::{BOUND, LAYER};
+    use crate::notes::binding::BOUND;
+    use crate::notes::decision::LAYER;
     NoteQuery::of(LAYER, BOUND)
 }
 
@@ -35,6 +36,6 @@ pub fn bindings() -> NoteQuery {
 ///
 /// With [`NoteQuery::in_state`] it finds those of one kind, such as `commit` or `other: answered`.
 pub fn verdicts() -> NoteQuery {
-    use crate::layers::decision::{DECIDED, LAYER};
+    use crate::notes::decision::{DECIDED, LAYER};
     NoteQuery::of(LAYER, DECIDED)
 }

@@ -5,18 +5,15 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_message_tree::{
     Author, Content, Entry, Message, MessageList, NodeId, Origin, Part, StopReason, Timestamp, Usage,
 };
-use trunkline_providers::ProviderError;
 use trunkline_session_store::Note;
 
-use crate::{Cause, Event, journal};
-
-/// The kind of the note.
-pub(crate) const ATTEMPT: &str = "attempt";
+use crate::notes::record;
+use crate::words::attempt::Attempt;
+use crate::words::retries::Cause;
 
 /// What models put around reasoning that they write as text (DeepSeek R1, Qwen 3 and their kin; chat templates, 2026-11).
 const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
@@ -25,54 +22,6 @@ pub(crate) const UNREAD_CALL: &str = "it announced a call, and none came that ca
 
 /// Tokens of a picture or document, whose size says little of them.
 const MEDIA_TOKENS: u64 = 1000;
-
-/// An attempt to ask the model that came to nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Attempt {
-    /// The head that the model was asked at.
-    pub head: NodeId,
-    /// Which attempt of this request it was, from 1.
-    pub attempt: u32,
-    /// Who was asked.
-    pub origin: Origin,
-    /// Why it came to nothing.
-    pub cause: Cause,
-    /// The same in words, on one line.
-    pub words: String,
-    /// The id by which the answer is fetched, where the service makes it in the background: the request is not sent again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// The node that keeps what had come, beside the trunk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<NodeId>,
-    /// Whether the tokens that stand there were estimated, because the service did not say.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub estimated: bool,
-    /// How long waits and further attempts have taken since the first one failed, with the wait that follows, in milliseconds.
-    pub spent: u64,
-    /// Until when is waited before the model is asked again; `None` if it is not by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Timestamp>,
-}
-
-impl Attempt {
-    /// Returns what there is to tell of an attempt that is not part of the conversation.
-    pub fn beside(head: NodeId, attempt: u32, origin: Origin, fault: &ProviderError) -> Self {
-        Attempt {
-            head,
-            attempt,
-            origin,
-            cause: Cause::of(fault),
-            words: fault.to_string(),
-            answer: None,
-            node: None,
-            estimated: false,
-            spent: 0,
-            until: None,
-        }
-    }
-}
 
 /// What the log holds of the attempts since the conversation last went on.
 #[derive(Debug, Default)]
@@ -98,7 +47,7 @@ impl Tries {
     /// Takes in a note. One that cannot be read, as of a later version, is passed over: to ask once too often is better than
     /// a session that nobody can open.
     pub(crate) fn record(&mut self, note: &Note) {
-        let Ok(attempt) = journal::read::<Attempt>(note) else { return };
+        let Ok(attempt) = record::read::<Attempt>(note) else { return };
         match (attempt.until, attempt.cause) {
             // Whoever goes on after that begins anew.
             (None, _) => *self = Tries::default(),
@@ -136,16 +85,6 @@ impl Tries {
     fn of(&self, asks: &Origin) -> Option<&Attempt> {
         self.last.as_deref().filter(|last| last.origin == *asks)
     }
-}
-
-/// Returns what observers are told of a recorded note.
-pub fn event(note: &Note) -> Option<Event> {
-    if (note.layer.as_str(), note.kind.as_str()) != (journal::LAYER, ATTEMPT) {
-        return None;
-    }
-    let attempt: Attempt = serde_json::from_str(&note.body).ok()?;
-    let wait = attempt.until.map(|until| Duration::from_millis(until.0.saturating_sub(note.at.0)));
-    Some(Event::AttemptFailed { attempt, wait })
 }
 
 /// Says of an answer that came to its end whether it brought nothing: no words that can be seen, no call. A refusal is an

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
 
-use crate::Access;
+use crate::words::call::Access;
 
 /// Deeper arguments are refused. They are wrapped into notes before they are stored, and what is stored must be readable
 /// within the 128 levels of the JSON parser.

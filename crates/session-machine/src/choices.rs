@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice, ToolSpec};
 use trunkline_providers::Thinking;
 use trunkline_resolve_queue::resolve_tool;
@@ -13,16 +13,16 @@ use trunkline_resolve_queue::{
     ActorKind, Attempt, Choice, ChoiceQueue, Forcing, Gate, Policy, ProposalId, ResolutionDetails, Scene,
     StandingHandler, State as At, Wire,
 };
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::Note;
 
-use crate::journal::CallFinished;
-use crate::layers::resolve::{self, LAYER, rules};
+use crate::layers::resolve::{self, rules};
+use crate::notes::choice::{CHOICES, ChoicesNote, HeldTurn, RESOLVING, Reminded, ResolvingNote};
+use crate::notes::journal::CallFinished;
+use crate::notes::record;
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
-use crate::{CallPlace, RuntimeError, journal};
-
-pub(crate) const CHOICES: &str = "choices";
-pub(crate) const RESOLVING: &str = "resolving";
+use crate::words::call::CallPlace;
+use crate::words::error::RuntimeError;
 
 /// What an agent is set up to do about it.
 #[derive(Default)]
@@ -44,38 +44,6 @@ pub struct Part {
     resolved: BTreeMap<CallPlace, ResolutionDetails>,
 }
 
-/// The queue as it became, with what belongs to that.
-#[derive(Serialize, Deserialize)]
-struct ChoicesNote {
-    queue: ChoiceQueue,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reminder: Option<Reminded>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    held: Option<HeldTurn>,
-}
-
-/// The message that reminded of these.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Reminded {
-    pub(crate) node: NodeId,
-    pub(crate) about: Vec<Attempt>,
-}
-
-/// What the reply at this node was held to: what a call in it means that names no proposal.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct HeldTurn {
-    pub(crate) node: NodeId,
-    pub(crate) proposal: ProposalId,
-}
-
-/// What a call of the tool means, settled before anything is done for it: a process that carries it on after a kill
-/// must not find another proposal to be the oldest by then.
-#[derive(Serialize, Deserialize)]
-struct ResolvingNote {
-    call: CallPlace,
-    details: ResolutionDetails,
-}
-
 /// What is left to do when the model has said its last words.
 pub(crate) enum Left {
     /// Nothing.
@@ -90,13 +58,13 @@ impl Part {
     pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             CHOICES => {
-                let ChoicesNote { queue, reminder, held } = journal::read(note)?;
+                let ChoicesNote { queue, reminder, held } = record::read(note)?;
                 self.queue = Some(queue);
                 self.reminders.extend(reminder);
                 self.held = held.or(self.held.take());
             }
             RESOLVING => {
-                let ResolvingNote { call, details } = journal::read(note)?;
+                let ResolvingNote { call, details } = record::read(note)?;
                 self.meant.insert((call.node, call.index), details);
             }
             _ => {}
@@ -268,21 +236,6 @@ pub(crate) fn tool_choice(choice: Choice) -> ToolChoice {
         Choice::Any => ToolChoice::Any,
         Choice::Tool(name) => ToolChoice::Named(name),
     }
-}
-
-/// Returns the record of the queue as it became.
-pub(crate) fn note(
-    queue: ChoiceQueue,
-    reminder: Option<Reminded>,
-    held: Option<HeldTurn>,
-    at: Timestamp,
-) -> Record {
-    journal::note(LAYER, CHOICES, at, &ChoicesNote { queue, reminder, held })
-}
-
-/// Returns the record of what a call means.
-pub fn resolving(call: &CallPlace, details: ResolutionDetails, at: Timestamp) -> Record {
-    journal::note(LAYER, RESOLVING, at, &ResolvingNote { call: call.clone(), details })
 }
 
 /// Whether proposals of this session may wait for the model at all.

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use trunkline_decision_objects::{
     Decision, DecisionId, Evidence, Family, Object, PatchSet, PatchSetId, Predecessor, RunId, RunRecord,
@@ -15,16 +14,9 @@ use trunkline_decision_objects::{
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 use trunkline_session_store::{Log, Note, Record};
 
-use crate::{CallPlace, Finding};
-
-// As the layer writes them; the tests read what a real session has written.
-const LAYER: &str = "decision";
-const OPENED: &str = "opened";
-const FINDING: &str = "finding";
-const PATCH_SET: &str = "patch_set";
-const LEFT: &str = "left";
-const EVIDENCE: &str = "evidence";
-const DECIDED: &str = "decided";
+use crate::notes::decision::{DECIDED, EVIDENCE, FINDING, FindingNote, LAYER, LEFT, OPENED, PATCH_SET};
+use crate::notes::partial;
+use crate::words::call::CallPlace;
 
 /// All runs of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,25 +102,6 @@ pub struct Unreadable {
     pub faults: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct OpenedNote {
-    run: String,
-    prompt: NodeId,
-}
-
-#[derive(Deserialize)]
-struct FindingNote {
-    call: CallPlace,
-    tool: String,
-    at: Timestamp,
-    finding: Finding,
-}
-
-#[derive(Deserialize)]
-struct LeftNote {
-    run: String,
-}
-
 /// Returns the runs of a session. Costs one step per record; nothing in the log can make it fail.
 ///
 /// Evidence carries no place; its call is that of the finding that says the same, each counted once.
@@ -174,7 +147,7 @@ pub fn family(log: &Log) -> Family {
 /// Returns the object that a note holds, if it is one that holds any, or all that is wrong with it.
 fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
     let json = match note.kind.as_str() {
-        OPENED => Cow::Owned(json::<OpenedNote>(note.body.as_bytes())?.run),
+        OPENED => Cow::Owned(json::<partial::Opened>(note.body.as_bytes())?.run),
         PATCH_SET | EVIDENCE | DECIDED => Cow::Borrowed(note.body.as_str()),
         _ => return Ok(None),
     };
@@ -253,7 +226,7 @@ impl Reader {
     fn note(&mut self, note: &Note, object: Option<Object>, seq: u64) -> Result<(), Vec<String>> {
         match object {
             Some(Object::Run(record)) => {
-                let OpenedNote { prompt, .. } = json(note.body.as_bytes())?;
+                let partial::Opened { prompt, .. } = json(note.body.as_bytes())?;
                 self.end_before(&record, prompt);
                 let run = self.run(record.id());
                 if let Some(first) = &run.opened {
@@ -293,7 +266,7 @@ impl Reader {
             }
             None if note.kind == LEFT => {
                 // What the others say of it is enough to show a run.
-                self.left.extend(json::<LeftNote>(note.body.as_bytes()).ok().map(|left| left.run));
+                self.left.extend(json::<partial::Left>(note.body.as_bytes()).ok().map(|left| left.run));
             }
             // Marks say nothing that is not said here.
             _ => {}

@@ -1,8 +1,8 @@
 //! Which tool applies a proposal, found again from what is stored.
 
-use crate::Proposal;
 use crate::catalogue::Catalogue;
 use crate::state::State;
+use crate::words::call::Proposal;
 
 /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is applied by
 /// the tool that applied what it takes back.

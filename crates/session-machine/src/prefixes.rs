@@ -4,29 +4,20 @@
 //! an answer has changed since. What an import brings along is not believed: then nothing is known of its answers, and the
 //! service says what it does not take.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, NodeId, Timestamp, ToolSpec};
 use trunkline_providers::{Trait, Traits};
 use trunkline_sanitize::{Prefix, PrefixDigest, Prefixes, WireRules};
 use trunkline_session_store::{Note, Record};
 
-use crate::journal;
+use crate::notes::answer::{WrittenUnder, written_under};
+use crate::notes::record;
 use crate::setup::Setup;
 use crate::state::State;
-
-pub(crate) const WRITTEN_UNDER: &str = "written_under";
 
 /// Fields that can be added to a request and that a service reads before the messages, or in their place.
 const AHEAD: [&str; 8] =
     ["system", "tools", "instructions", "toolConfig", "mcp_servers", "prompt", "messages", "input"];
-
-/// An answer that holds such reasoning was written behind this.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct WrittenUnder {
-    node: NodeId,
-    prefix: PrefixDigest,
-}
 
 /// What the log holds of it.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +28,7 @@ pub(crate) struct Part {
 impl Part {
     pub(crate) fn record(&mut self, note: &Note) {
         // What another version wrote must not make the whole session unreadable: of that answer nothing is known then.
-        if let Ok(WrittenUnder { node, prefix }) = journal::read(note) {
+        if let Ok(WrittenUnder { node, prefix }) = record::read(note) {
             self.known.insert(node, prefix);
         }
     }
@@ -62,7 +53,7 @@ impl Asked {
     /// Returns the record for an answer, if that holds reasoning that is bound.
     pub(crate) fn record(&self, node: NodeId, answer: &Message, at: Timestamp) -> Option<Record> {
         let written = WrittenUnder { node, prefix: self.prefix };
-        self.rules.binds(answer).then(|| journal::note(journal::LAYER, WRITTEN_UNDER, at, &written))
+        self.rules.binds(answer).then(|| written_under(&written, at))
     }
 }
 

@@ -9,7 +9,9 @@ use trunkline_revert::CompactPolicy;
 
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
-use crate::{Retries, choices, prompt};
+use crate::notes::service::Service;
+use crate::words::retries::Retries;
+use crate::{choices, prompt};
 
 /// What an agent is set up to do.
 pub struct Setup {
@@ -89,6 +91,11 @@ impl AskedModel {
             can_demand_a_call: support(Feature::ChoiceAny) == Support::Native,
             can_stop_reasoning: support(Feature::ThinkingOff) != Support::None,
         }
+    }
+
+    /// Returns the service that is asked, as the log calls it.
+    pub(crate) fn service(&self) -> Service {
+        Service::of(&self.origin, &self.wire)
     }
 }
 

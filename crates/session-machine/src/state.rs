@@ -11,11 +11,15 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
-use crate::attempts::{ATTEMPT, Tries};
-use crate::journal::{self, CallFinished, CallStarted};
+use crate::attempts::Tries;
 use crate::layers::{decision, resolve, revert};
+use crate::notes::answer::{self, ATTEMPT};
+use crate::notes::journal::{self, CallFinished, CallStarted};
+use crate::notes::{self, record, service, tree};
 use crate::rare::{Rare, Unchanged};
-use crate::{CallPlace, RuntimeError, prefixes, wants};
+use crate::words::call::CallPlace;
+use crate::words::error::RuntimeError;
+use crate::{prefixes, wants};
 
 /// A session's state.
 pub struct State {
@@ -188,12 +192,12 @@ impl State {
     fn record_note(&mut self, note: &Note) -> Result<(), RuntimeError> {
         match (note.layer.as_str(), note.kind.as_str()) {
             (journal::LAYER, journal::CALL_STARTED) => {
-                let started: CallStarted = journal::read(note)?;
+                let started: CallStarted = record::read(note)?;
                 self.decision.started(&started.tool);
                 self.calls.insert((started.call.node, started.call.index), CallStatus::Started);
             }
             (journal::LAYER, journal::CALL_FINISHED) => {
-                let finished: CallFinished = journal::read(note)?;
+                let finished: CallFinished = record::read(note)?;
                 let place = (finished.call.node, finished.call.index);
                 if finished.details.is_some() {
                     self.resolve.finished(&finished);
@@ -202,24 +206,24 @@ impl State {
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
             (journal::LAYER, ATTEMPT) => self.tries.record(note),
-            (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
-            (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
-            (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
-            (journal::LAYER, prefixes::WRITTEN_UNDER) => self.prefixes.record(note),
-            (journal::TREE, journal::NAME) => self.names.record(journal::read(note)?),
-            (revert::LAYER, _) => {
+            (journal::LAYER, service::SERVICE) => self.wants.record(note)?,
+            (journal::LAYER, service::WINDOW) => self.wants.record_window(note)?,
+            (journal::LAYER, service::ASKED) => self.wants.record_asked(note)?,
+            (journal::LAYER, answer::WRITTEN_UNDER) => self.prefixes.record(note),
+            (tree::TREE, tree::NAME) => self.names.record(record::read(note)?),
+            (notes::revert::LAYER, _) => {
                 self.revert.record(note)?;
                 self.decision.follow(&self.revert.copies(note));
             }
-            (resolve::LAYER, _) => {
+            (notes::resolve::LAYER, _) => {
                 self.resolve.record(note, self.seq, self.tree.newest())?;
-                if note.kind == resolve::DISTRUSTED {
+                if note.kind == notes::resolve::DISTRUSTED {
                     self.decision.distrust();
                     self.wants.distrust();
                     self.prefixes.distrust();
                 }
             }
-            (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
+            (notes::decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}
         }

@@ -6,16 +6,15 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde::Deserialize;
 use trunkline_message_tree::{Author, BareNode, Link, Node, NodeId};
 use trunkline_session_store::Note;
 
-use crate::attempts::ATTEMPT;
-use crate::layers::{decision, resolve, revert};
-use crate::prefixes::WRITTEN_UNDER;
+use crate::notes::answer::{ATTEMPT, WRITTEN_UNDER};
+use crate::notes::partial::{About, Applied, Decided, Holds, Named, Reminds};
+use crate::notes::{choice, decision, journal, preimage, record, resolve, revert, service, tree};
 use crate::spine::Step;
 use crate::state::State;
-use crate::{choices, journal, wants};
+use crate::words::work::Id;
 
 /// What stood at one place of the log.
 pub enum Seen {
@@ -67,7 +66,7 @@ struct Needs<'a> {
     newest: Option<NodeId>,
     /// The first message of each model, so that it is known who has answered.
     first_of_origin: HashSet<NodeId>,
-    proposals: BTreeSet<resolve::Id>,
+    proposals: BTreeSet<Id>,
     /// The messages whose calls made them.
     proposed: HashSet<NodeId>,
     last: Last,
@@ -106,7 +105,7 @@ impl<'a> Needs<'a> {
                 Seen::Node(_) | Seen::Blob => {}
             }
         }
-        last.watched = from_the_last(WATCHED_TURNS, seen, revert::stall::TURN);
+        last.watched = from_the_last(WATCHED_TURNS, seen, revert::TURN);
         last.drained = from_the_last(WATCHED_REVERTS, seen, revert::DRAINED);
         let proposals = state.resolve.needed(&state.tree, since);
         let calls = proposals.iter().filter_map(|id| state.resolve.queue.get(*id)?.proposal.call.as_ref());
@@ -143,21 +142,21 @@ impl<'a> Needs<'a> {
             (journal::LAYER, journal::CALL_STARTED | journal::CALL_FINISHED) => self.is_of_what_is_read(note),
             (journal::LAYER, WRITTEN_UNDER) => self.is_of_what_is_read(note),
             (journal::LAYER, ATTEMPT) => seq > last.went_on,
-            (journal::LAYER, wants::SERVICE | wants::WINDOW | wants::ASKED) => true,
-            (journal::TREE, journal::NAME) => true,
-            (revert::LAYER, revert::stall::TURN) => seq >= last.watched || self.is_of_what_is_read(note),
+            (journal::LAYER, service::SERVICE | service::WINDOW | service::ASKED) => true,
+            (tree::TREE, tree::NAME) => true,
+            (revert::LAYER, revert::TURN) => seq >= last.watched || self.is_of_what_is_read(note),
             (revert::LAYER, revert::DRAINED) => seq >= last.drained || seq == last.applied,
             (revert::LAYER, revert::CACHE_MISS) => false,
             // The unknown ones of these layers, too.
             (revert::LAYER, _) => true,
-            (resolve::LAYER, resolve::held::UNTOLD) => seq > last.told,
-            (resolve::LAYER, resolve::held::TOLD) => seq == last.told,
-            (resolve::LAYER, choices::CHOICES) => {
+            (resolve::LAYER, resolve::UNTOLD) => seq > last.told,
+            (resolve::LAYER, resolve::TOLD) => seq == last.told,
+            (resolve::LAYER, choice::CHOICES) => {
                 seq == last.choices || seq == last.held || self.reminds(note)
             }
-            (resolve::LAYER, choices::RESOLVING) => self.is_of_what_is_read(note),
-            (resolve::LAYER, resolve::EVENT | resolve::kept::KEPT | resolve::STANDING | resolve::GATED) => {
-                journal::read::<Named>(note).is_ok_and(|named| self.proposals.contains(&named.proposal))
+            (resolve::LAYER, choice::RESOLVING) => self.is_of_what_is_read(note),
+            (resolve::LAYER, resolve::EVENT | preimage::KEPT | resolve::STANDING | resolve::GATED) => {
+                record::read::<Named>(note).is_ok_and(|named| self.proposals.contains(&named.proposal))
             }
             (resolve::LAYER, _) => true,
             (decision::LAYER, decision::RUN) => seq == last.mark,
@@ -169,7 +168,7 @@ impl<'a> Needs<'a> {
 
     /// Returns whether a note is about a node that is read. One that cannot be read itself is kept, so that it is told as before.
     fn is_of_what_is_read(&self, note: &Note) -> bool {
-        let node = journal::read::<About>(note).map(|about| match about {
+        let node = record::read::<About>(note).map(|about| match about {
             About { call: Some(call), .. } => Some(call.node),
             About { node, .. } => node,
         });
@@ -178,7 +177,7 @@ impl<'a> Needs<'a> {
     }
 
     fn reminds(&self, note: &Note) -> bool {
-        let Ok(Reminds { reminder }) = journal::read::<Reminds>(note) else { return true };
+        let Ok(Reminds { reminder }) = record::read::<Reminds>(note) else { return true };
         reminder.is_some_and(|at| self.state.tree.is_on_trunk(at.node))
     }
 }
@@ -186,21 +185,21 @@ impl<'a> Needs<'a> {
 impl Last {
     fn note(&mut self, state: &State, seq: u64, note: &Note) {
         match (note.layer.as_str(), note.kind.as_str()) {
-            (resolve::LAYER, resolve::held::TOLD) => self.told = seq,
-            (resolve::LAYER, choices::CHOICES) => {
+            (resolve::LAYER, resolve::TOLD) => self.told = seq,
+            (resolve::LAYER, choice::CHOICES) => {
                 self.choices = seq;
-                if journal::read::<Holds>(note).is_ok_and(|one| one.held.is_some()) {
+                if record::read::<Holds>(note).is_ok_and(|one| one.held.is_some()) {
                     self.held = seq;
                 }
             }
             (revert::LAYER, revert::DRAINED)
-                if journal::read::<Applied>(note).is_ok_and(|one| one.applied) =>
+                if record::read::<Applied>(note).is_ok_and(|one| one.applied) =>
             {
                 self.applied = seq;
             }
             (decision::LAYER, decision::RUN) => self.mark = seq,
             (decision::LAYER, decision::DECIDED) => {
-                let of = journal::read::<Decided>(note).ok();
+                let of = record::read::<Decided>(note).ok();
                 let last = state.decision.last().map(|last| last.run().to_string());
                 if of.is_some_and(|of| Some(of.run) == last) {
                     self.decided = seq;
@@ -222,44 +221,4 @@ fn from_the_last(count: usize, seen: &[(u64, Seen)], kind: &str) -> u64 {
 /// Whether the conversation went on with this node, so that attempts before it are over.
 fn goes_on(node: &Node) -> bool {
     !node.is_filed() && node.message().author != Author::Harness
-}
-
-#[derive(Deserialize)]
-struct About {
-    #[serde(default)]
-    call: Option<At>,
-    #[serde(default)]
-    node: Option<NodeId>,
-}
-
-#[derive(Deserialize)]
-struct At {
-    node: NodeId,
-}
-
-#[derive(Deserialize)]
-struct Reminds {
-    #[serde(default)]
-    reminder: Option<At>,
-}
-
-#[derive(Deserialize)]
-struct Holds {
-    #[serde(default)]
-    held: Option<At>,
-}
-
-#[derive(Deserialize)]
-struct Applied {
-    applied: bool,
-}
-
-#[derive(Deserialize)]
-struct Decided {
-    run: String,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    proposal: resolve::Id,
 }

@@ -5,16 +5,18 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
 use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
 
 use crate::acts::{Asked as Questions, Pause, View, Wanted};
 use crate::attempts::brought_nothing;
 use crate::catalogue::TRUNCATED;
+use crate::choices;
 use crate::layers::{resolve, revert};
 use crate::setup::Setup;
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::{Access, CallPlace, Declared, choices};
+use crate::words::call::{Access, CallPlace, Declared};
+use crate::words::runnable::{self, Runnable};
+use crate::words::work::{Id, Work};
 
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
@@ -36,17 +38,17 @@ pub enum Step {
     /// These calls end without running; the text says why.
     Answer(Vec<(CallPlace, String)>),
     /// This call needs a decision before it may run: stage it.
-    Gate(CallPlace, Box<resolve::Asked>),
+    Gate(CallPlace, Box<runnable::Asked>),
     /// These calls run now, side by side.
     Run(Vec<Runnable>),
     /// The model decides on a proposal.
     Resolve(CallPlace, String),
     /// Nothing can go on before a person decides on one of these.
-    Ask(Vec<resolve::Id>),
+    Ask(Vec<Id>),
     /// Every call of the turn has its result: write them, and carry out what the turn asked for.
     Settle,
     /// A proposal has to be moved on.
-    Work(resolve::Work),
+    Work(Work),
     /// The model is told something by the harness.
     Nudge(String),
     /// A run has to be opened before the model is asked.
@@ -61,18 +63,6 @@ pub enum Step {
     Conclude,
     /// There is nothing to do.
     Rest,
-}
-
-/// A call that may run now.
-pub struct Runnable {
-    /// Which.
-    pub place: CallPlace,
-    /// Its tool.
-    pub tool: String,
-    /// What its schema has accepted.
-    pub arguments: Map<String, Value>,
-    /// The proposal that a person approved for this call.
-    pub approved: Option<resolve::Id>,
 }
 
 /// What of a drive is not in the log.
@@ -104,7 +94,7 @@ fn next_between(state: &State, setup: &Setup, facts: &Facts, at: Timestamp) -> S
         return Step::Rest;
     }
     if let Some(work) = resolve::work(&setup.resolve, &state.resolve, at) {
-        return work.into_step(state.decision.is_open());
+        return step_of(work, state.decision.is_open());
     }
     let head = state.head_message();
     if head.role != Role::Assistant {
@@ -249,9 +239,18 @@ fn next_in_turn(
         });
     }
     Ok(match resolve::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
-        Some(work) if !held.is_empty() => work.into_step(true),
+        Some(work) if !held.is_empty() => step_of(work, true),
         _ => Step::Settle,
     })
+}
+
+/// Returns the step that a proposal needs, given whether a run is open: what is written to files belongs to one.
+fn step_of(work: Work, run_is_open: bool) -> Step {
+    match work {
+        Work::Apply(_) | Work::Approve(_) if !run_is_open => Step::OpenRun,
+        Work::Ask(waiting) => Step::Ask(waiting),
+        work => Step::Work(work),
+    }
 }
 
 /// What is known of the calls of this turn from outside: whether their arguments fit, and what has to be approved.
@@ -270,8 +269,8 @@ pub(crate) fn drain(state: &State, setting: &revert::Setting, turn: &OpenTurn<'_
 
 enum Judged {
     Answer(String),
-    Ask(Box<resolve::Asked>),
-    Waiting(resolve::Id),
+    Ask(Box<runnable::Asked>),
+    Waiting(Id),
     Approve(Box<Step>),
     Free(Box<Runnable>),
     Unknown,
@@ -320,7 +319,7 @@ fn judge(
         })),
         resolve::Gated::Ask(asked) => Judged::Ask(asked),
         resolve::Gated::Waiting(id) => Judged::Waiting(id),
-        resolve::Gated::Approve(id) => Judged::Approve(Box::new(resolve::approve(id))),
+        resolve::Gated::Approve(id) => Judged::Approve(Box::new(Step::Work(Work::Approve(id)))),
         resolve::Gated::Refused(text) => Judged::Answer(text),
     }
 }

@@ -14,13 +14,16 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use super::recover::{LEFT_MEANWHILE, Left, half_done, put_back, take_over};
-use super::{Asked, Pause, Plan, View};
-use crate::LEASE_MS;
 use crate::acts::chain::Chain;
-use crate::layers::resolve::kept::{self, MOST_KEPT};
-use crate::layers::resolve::{because, harness, is_left, note};
-use crate::{CallPlace, Kept, RuntimeError};
+use crate::acts::recover::{LEFT_MEANWHILE, Left, half_done, put_back, take_over};
+use crate::acts::{Asked, Pause, Plan, View};
+use crate::layers::resolve::kept::MOST_KEPT;
+use crate::layers::resolve::{because, harness, is_left};
+use crate::notes::preimage;
+use crate::notes::resolve::note;
+use crate::words::call::{CallPlace, Kept};
+use crate::words::error::RuntimeError;
+use crate::words::lease::LEASE_MS;
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";
@@ -78,7 +81,7 @@ pub fn begin(
         let start = start(view).keeping(prints);
         match queue.begin_with(id, observed.unwrap_or_default(), start, view.at.0) {
             Ok(Step::Apply { attempt, event }) => {
-                let mut records = kept::records(attempt, kept.to_vec(), view.at);
+                let mut records = preimage::records(attempt, kept.to_vec(), view.at);
                 records.push(note(&event));
                 return Ok(Plan::of(records).then(Begun::Attempt(attempt)));
             }

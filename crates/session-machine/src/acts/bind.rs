@@ -7,9 +7,12 @@
 
 use trunkline_decision_objects::Decision;
 
-use super::{Asked, Pause, Plan, View};
-use crate::layers::decision::{self, Unbound};
-use crate::{BindingState, Bound, RuntimeError, WorkspaceFault};
+use crate::acts::{Asked, Pause, Plan, View};
+use crate::layers::decision::Unbound;
+use crate::notes::binding::bound;
+use crate::words::bound::{BindingState, Bound};
+use crate::words::error::RuntimeError;
+use crate::words::files::WorkspaceFault;
 
 /// How many of the things that were about to be bound are looked for: more than one only if a person kept moving the branch.
 const LOOKED_FOR: usize = 8;
@@ -45,14 +48,16 @@ pub fn settle(
     }
     let (mut other, mut overtaken, mut taken_back) = (None, None, None);
     for (place, note) in run.bindings.iter().rev().take(LOOKED_FOR).enumerate() {
-        let binding = note.binding(run).map_err(|fault| cannot_tell(view, &fault.to_string()))?;
+        let binding = note
+            .binding(&run.record, &run.patch_sets)
+            .map_err(|fault| cannot_tell(view, &fault.to_string()))?;
         let newest = place == 0 && note.head == view.state.tree.head();
         let begin = again && newest;
         let state = match begin {
             true => BindingState::Neither,
             false => asked.bound(&binding)?.map_err(|fault| cannot_tell(view, &fault.message))?,
         };
-        let bound = match state {
+        let came = match state {
             BindingState::BoundElsewhere { reference } => Bound::Done { reference },
             BindingState::OtherDecision { first } => Bound::OtherDecision { first },
             // What was said since is about other files.
@@ -62,11 +67,16 @@ pub fn settle(
             // What git has done by then is not known if it fails.
             _ => asked.bind(&binding)?.map_err(|fault| not_told(view, &fault.message))?,
         };
-        match bound {
+        match came {
             Bound::Done { reference } => {
                 let decision = note.decision()?;
                 let mut records = note.closing();
-                records.push(decision::bound(&decision, &reference, view.at));
+                records.push(bound(
+                    &decision.run().to_string(),
+                    decision.id().to_string(),
+                    &reference,
+                    view.at,
+                ));
                 return Ok(Plan::of(records).then(Ok(Settled::Decided(Box::new(decision)))));
             }
             Bound::Overtaken { why } => overtaken = overtaken.or(newest.then_some(why)),
@@ -93,8 +103,8 @@ pub fn bind_decided(
 ) -> Result<Plan<Option<String>>, Pause> {
     let why = match asked.bind(&unbound.binding)? {
         Ok(Bound::Done { reference }) => {
-            let bound = decision::bound_later(unbound, &reference, view.at);
-            return Ok(Plan::of(vec![bound]).then(None));
+            let done = bound(&unbound.run.to_string(), unbound.decision.clone(), &reference, view.at);
+            return Ok(Plan::of(vec![done]).then(None));
         }
         Ok(Bound::OtherDecision { first }) => bound_to(&unbound.run.to_string(), &first),
         Ok(Bound::Overtaken { why } | Bound::TakenBack { why }) => tried_again(&why),

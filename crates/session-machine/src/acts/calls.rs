@@ -6,12 +6,16 @@ use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::Attempt;
 use trunkline_session_store::Record;
 
-use super::stage::{begin_gate, finish_gate, stage};
-use super::{Asked, Pause, Plan, View, look};
-use crate::journal::{self, CallFinished, CallStarted};
-use crate::layers::{decision, resolve};
-use crate::turn::{self, Runnable};
-use crate::{CallPlace, Event, Proposal, RuntimeError, ToolOutput};
+use crate::acts::stage::{begin_gate, finish_gate, stage};
+use crate::acts::{Asked, Pause, Plan, View, look};
+use crate::layers::resolve;
+use crate::notes::decision;
+use crate::notes::journal::{CallFinished, call_finished, call_started};
+use crate::turn;
+use crate::words::call::{CallPlace, Proposal, ToolOutput};
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
+use crate::words::runnable::Runnable;
 
 /// What a call gave.
 pub struct Returned {
@@ -45,8 +49,7 @@ pub fn begin(
     let view = &View { at: view.began, ..*view };
     let mut attempts = Vec::new();
     for call in calls {
-        let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
-        plan.records.push(journal::note(journal::LAYER, journal::CALL_STARTED, view.at, &started));
+        plan.records.push(call_started(&call.place, &call.tool, view.at));
         attempts.push(match call.approved {
             Some(id) => {
                 let (record, attempt) = begin_gate(view, id)?;
@@ -105,5 +108,5 @@ pub fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
 /// Returns the record of a call's result.
 pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
     let finished = CallFinished { call: call.clone(), result: result.clone(), ran, details: None };
-    journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished)
+    call_finished(&finished, at)
 }

@@ -8,9 +8,9 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use crate::RuntimeError;
-use crate::layers::resolve::{note, rules};
+use crate::notes::resolve::{self, note};
 use crate::state::State;
+use crate::words::error::RuntimeError;
 
 /// Events that follow each other, made before any of them is recorded.
 pub(crate) struct Chain {
@@ -44,7 +44,7 @@ impl Chain {
 
     pub(crate) fn push_rule(&mut self, event: Result<RuleEvent, RuleError>) -> Result<(), RuntimeError> {
         let event = event?;
-        self.records.push(rules::note(&event));
+        self.records.push(resolve::rule(&event));
         Ok(self.rules.record(event)?)
     }
 

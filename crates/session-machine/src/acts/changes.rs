@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use trunkline_decision_objects::DecisionId;
 
-use super::{Asked, Pause, Question, View};
+use crate::acts::{Asked, Pause, Question, View};
 use crate::layers::decision::{OpenRun, Unseen};
 use crate::layers::resolve;
 use crate::state::State;
-use crate::{
-    Base, Changes, Deciding, FileStates, Left, OwnChanges, RuntimeError, Span, Touched, WorkspaceFault, turn,
+use crate::turn;
+use crate::words::error::RuntimeError;
+use crate::words::files::{
+    Base, Changes, Deciding, FileStates, Left, OwnChanges, Span, Touched, WorkspaceFault,
 };
 
 /// What became of the files until the end of a run.

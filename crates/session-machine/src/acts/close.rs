@@ -9,14 +9,19 @@ use trunkline_message_tree::{Author, Message, NodeId, StopReason};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use super::bind::not_committed;
-use super::changes::{Found, find, find_or_say_why};
-use super::{Asked, Pause, Plan, Question, View};
+use crate::acts::bind::not_committed;
+use crate::acts::changes::{Found, find, find_or_say_why};
+use crate::acts::{Asked, Pause, Plan, Question, View};
+use crate::citing;
 use crate::commit_message::commit_message;
-use crate::journal::entries;
-use crate::layers::decision::{self, BindingNote, Ending, How, OpenRun, Outcome, Stands, Unseen};
+use crate::layers::decision::{self, Ending, How, OpenRun, Outcome, Stands, Unseen};
 use crate::layers::{resolve, revert};
-use crate::{CloseAs, Deciding, Prepared, RuntimeError, WorkspaceFault, citing};
+use crate::notes::binding::BindingNote;
+use crate::notes::record::entries;
+use crate::words::bound::Prepared;
+use crate::words::close_as::CloseAs;
+use crate::words::error::RuntimeError;
+use crate::words::files::{Deciding, WorkspaceFault};
 
 /// Checks what can be told without a look at the files. `restores` tells that another process may still be putting files back.
 ///
@@ -155,7 +160,7 @@ pub fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) -> Result
         decision: view.setup.files.names_decisions.then(|| decision.to_string()),
         made: found.made.clone(),
     };
-    let records = decision::deciding(run, &deciding, changes, view.state.tree.head(), view.at)?;
+    let records = decision::announce(run, &deciding, changes, view.state.tree.head(), view.at)?;
     found.deciding = Some(deciding);
     Ok(Plan::of(records).then(found))
 }

@@ -3,10 +3,12 @@
 use trunkline_message_tree::Usage;
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
-use super::{Plan, View};
-use crate::journal::entries;
+use crate::acts::{Plan, View};
 use crate::layers::revert;
-use crate::{Compacted, Event, RuntimeError};
+use crate::notes::record::entries;
+use crate::words::compacted::Compacted;
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
 
 /// What came of a plan to compact.
 pub enum Made {

@@ -11,10 +11,13 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Record};
 
-use super::{Asked, Pause, Plan, View};
 use crate::acts::chain::{Chain, refused};
-use crate::layers::resolve::{self, note, rules};
-use crate::{RuntimeError, Said, journal};
+use crate::acts::{Asked, Pause, Plan, View};
+use crate::layers::resolve::rules;
+use crate::notes::journal;
+use crate::notes::resolve::{self, note};
+use crate::words::error::RuntimeError;
+use crate::words::said::Said;
 
 /// What became of each of several decisions.
 pub type Decided = Vec<(ProposalId, Result<(), RuntimeError>)>;
@@ -27,7 +30,7 @@ pub type Decided = Vec<(ProposalId, Result<(), RuntimeError>)>;
 pub fn give_rule(view: &View<'_>, rule: &Rule) -> Result<Plan<RuleId>, Pause> {
     by_person(rule)?;
     let event = view.state.resolve.rules.add(rule.clone(), view.at.0)?;
-    Ok(Plan::of(vec![rules::note(&event)]).then(event.rule))
+    Ok(Plan::of(vec![resolve::rule(&event)]).then(event.rule))
 }
 
 /// Takes a rule back as a person.
@@ -38,7 +41,7 @@ pub fn give_rule(view: &View<'_>, rule: &Rule) -> Result<Plan<RuleId>, Pause> {
 pub fn revoke_rule(view: &View<'_>, id: RuleId, reason: &str) -> Result<Plan, Pause> {
     let person = Actor::new(ActorKind::Person, "");
     let event = view.state.resolve.rules.revoke(id, person, reason, view.at.0)?;
-    Ok(Plan::of(vec![rules::note(&event)]))
+    Ok(Plan::of(vec![resolve::rule(&event)]))
 }
 
 /// Brings the rules that the agent keeps outside of sessions into this one.
@@ -50,7 +53,7 @@ pub fn adopt_rules(view: &View<'_>, kept: &[Rule]) -> Result<Plan, Pause> {
     let part = &view.state.resolve;
     let agent = Actor::new(ActorKind::Policy, "agent");
     let events = part.rules.adopt(&rules::wanted_here(part, kept), &agent, view.at.0)?;
-    Ok(Plan::of(events.iter().map(rules::note).collect()))
+    Ok(Plan::of(events.iter().map(resolve::rule).collect()))
 }
 
 /// Decides on a proposal as a person, perhaps by a letter.

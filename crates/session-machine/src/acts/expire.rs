@@ -6,10 +6,10 @@ use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{Change, Event as QueueEvent, ProposalId};
 
-use super::{Pause, Plan, View};
-use crate::Proposal;
 use crate::acts::chain::Chain;
-use crate::layers::resolve::note;
+use crate::acts::{Pause, Plan, View};
+use crate::notes::resolve::note;
+use crate::words::call::Proposal;
 
 /// Notes that these are past their time. A call that waits for a decision is answered by its turn.
 pub(crate) fn expire(view: &View<'_>, due: &[ProposalId]) -> Result<Plan, Pause> {

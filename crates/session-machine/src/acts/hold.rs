@@ -4,19 +4,21 @@ use trunkline_message_tree::{Author, Message, Role, StopReason, Timestamp};
 use trunkline_resolve_queue::{ChoiceQueue, Directive, Forcing, Heard, Place, Policy, Scene, TurnEnd};
 use trunkline_session_store::Record;
 
-use super::turn::GO_ON_FROM_HERE;
-use super::{Pause, Plan, View};
-use crate::choices::{self, HeldTurn, Reminded};
-use crate::journal::entries;
+use crate::acts::turn::GO_ON_FROM_HERE;
+use crate::acts::{Pause, Plan, View};
+use crate::choices;
+use crate::notes::choice::{self, HeldTurn, Reminded};
+use crate::notes::record::entries;
 use crate::prefixes::binds_reasoning;
 use crate::prompt::Held;
-use crate::{Event, RuntimeError};
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
 
 /// Puts a directive of the caller's own into the tool-choice queue.
 pub fn direct(view: &View<'_>, directive: Directive, place: Place) -> Plan {
     let mut queue = queue(view);
     queue.push(directive, place);
-    Plan::of(vec![choices::note(queue, None, None, view.at)])
+    Plan::of(vec![choice::note(queue, None, None, view.at)])
 }
 
 /// Returns what the next turns are held to, and what was asked of earlier ones.
@@ -82,7 +84,7 @@ pub fn hold(view: &View<'_>) -> Result<Plan<Held>, Pause> {
     }
     let mut records = entries(draft);
     if planned != before {
-        records.push(choices::note(planned, reminder, None, at));
+        records.push(choice::note(planned, reminder, None, at));
     }
     let held = Held { choice: plan.choice.map(choices::tool_choice), only: plan.only };
     Ok(Plan { records, events: notices.into_iter().map(Event::Choice).collect(), then: held })
@@ -118,7 +120,7 @@ pub(crate) fn heard(
         Heard::Directive(notice) => vec![Event::Choice(notice)],
         _ => Vec::new(),
     };
-    (vec![choices::note(queue, None, held, at)], told)
+    (vec![choice::note(queue, None, held, at)], told)
 }
 
 fn unreported(fault: trunkline_resolve_queue::TurnUnreported) -> RuntimeError {

@@ -4,12 +4,15 @@ use trunkline_message_tree::{
     Author, CallOutcome, Content, Message, MessageTree, Part, Role, ToolCall, ToolResult,
 };
 
-use super::calls::finished;
-use super::{Pause, Plan, View};
-use crate::journal::entries;
+use crate::acts::calls::finished;
+use crate::acts::{Pause, Plan, View};
 use crate::layers::resolve;
+use crate::notes::record::entries;
 use crate::state::State;
-use crate::{CallPlace, Event, Late, RuntimeError};
+use crate::words::call::CallPlace;
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
+use crate::words::late::Late;
 
 /// Returns whether there is a place for this result now.
 pub fn takes_late(state: &State, call: &CallPlace) -> bool {

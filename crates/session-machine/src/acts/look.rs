@@ -2,9 +2,10 @@
 
 use trunkline_session_store::Record;
 
-use super::{Asked, Pause, Plan, Question, View};
-use crate::layers::decision;
-use crate::{Base, Event, Span};
+use crate::acts::{Asked, Pause, Plan, Question, View};
+use crate::notes::look;
+use crate::words::event::Event;
+use crate::words::files::{Base, Span};
 
 /// What came of a look.
 pub(crate) struct Look {
@@ -30,7 +31,7 @@ pub(crate) fn before(
         return Ok((None, None));
     }
     let look = look(view, asked)?;
-    Ok((Some(decision::looked_before(look.files, view.at)), look.event))
+    Ok((Some(look::before(look.files, view.at)), look.event))
 }
 
 /// Looks when the last of them has ended. A fault leaves the span open until the next look, or the end of the run.
@@ -44,7 +45,7 @@ pub fn after(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
         return Ok(Plan::nothing());
     }
     let Look { files, event } = look(view, asked)?;
-    let records = files.map(|files| decision::looked_after(files, view.at)).into_iter().collect();
+    let records = files.map(|files| look::after(files, view.at)).into_iter().collect();
     Ok(Plan { records, events: event.into_iter().collect(), then: () })
 }
 
@@ -68,7 +69,7 @@ pub fn late(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
             changes.unwrap_or_default()
         }
     };
-    let mut plan = Plan::of(vec![decision::looked_late(files, view.at)]);
+    let mut plan = Plan::of(vec![look::late(files, view.at)]);
     if !taken_in.is_empty() {
         plan.events.push(Event::TakenIn { files: taken_in });
     }

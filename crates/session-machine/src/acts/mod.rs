@@ -43,18 +43,23 @@ use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, Record};
 use uuid::Uuid;
 
-use crate::LEASE_MS;
-use crate::journal::{self, CallFinished, entries};
-use crate::layers::decision::Start;
-use crate::layers::resolve::held;
+use crate::executors;
 use crate::layers::revert;
+use crate::notes::journal::{CallFinished, call_finished};
+use crate::notes::record::entries;
+use crate::notes::resolve::untold;
 use crate::prefixes::binds_reasoning;
 use crate::setup::Setup;
 use crate::state::State;
-use crate::{
-    Base, Binding, BindingState, Bound, CallPlace, Comparison, Deciding, Declared, Event, FileStates, Kept,
-    Left, OwnChanges, Prepared, Proposal, RuntimeError, Span, Touched, WorkspaceFault, executors,
+use crate::words::bound::{Binding, BindingState, Bound, Prepared};
+use crate::words::call::{CallPlace, Declared, Kept, Proposal};
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
+use crate::words::files::{
+    Base, Comparison, Deciding, FileStates, Left, OwnChanges, Span, Touched, WorkspaceFault,
 };
+use crate::words::lease::LEASE_MS;
+use crate::words::start::Start;
 
 /// What an act looks at.
 #[derive(Clone, Copy)]
@@ -460,7 +465,7 @@ impl View<'_> {
     /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         if self.state.open_turn().is_some() {
-            return Ok(vec![held::untold(text, self.at)]);
+            return Ok(vec![untold(text, self.at)]);
         }
         self.saying(text)
     }
@@ -533,7 +538,7 @@ impl Plan {
         let (call, result) = (place.clone(), ToolResult { call_id: place.id.clone(), content, is_error });
         let told = details.as_ref().and_then(|details| serde_json::to_value(details).ok());
         let finished = CallFinished { call: call.clone(), result: result.clone(), ran: true, details: told };
-        self.records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
+        self.records.push(call_finished(&finished, at));
         self.events.push(Event::CallFinished { call: call.clone(), result, elapsed: None });
         self.events.extend(details.map(|details| Event::Resolved { call, details }));
     }

@@ -7,15 +7,15 @@ use trunkline_message_tree::{
     Author, Draft, HeadMove, Link, Message, MessageTree, MoveKind, NameKind, Naming, Node, NodeId, Role,
 };
 use trunkline_revert::MergeRecord;
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::Record;
 
-use super::close::leave;
-use super::turn::say_after_assistant;
-use super::{Asked, Pause, Plan, View};
-use crate::RuntimeError;
-use crate::journal::{self, entries};
-use crate::journal::{GONE, NAME, TREE};
+use crate::acts::close::leave;
+use crate::acts::turn::say_after_assistant;
+use crate::acts::{Asked, Pause, Plan, View};
 use crate::layers::{resolve, revert};
+use crate::notes::record::entries;
+use crate::notes::{self, tree};
+use crate::words::error::RuntimeError;
 
 /// Puts the head on any node. Returns where it was put.
 ///
@@ -101,7 +101,7 @@ pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Paus
     let record = merge.record(node);
     let mut records = entries(draft);
     records.extend(waited);
-    records.push(journal::note(revert::LAYER, revert::MERGE, view.at, &record));
+    records.push(notes::revert::merged(&record, view.at));
     Ok(Plan::of(records).then(record))
 }
 
@@ -126,9 +126,7 @@ pub fn name(view: &View<'_>, naming: &Naming) -> Result<Plan, Pause> {
         }
         None => {}
     }
-    let state = naming.node.map_or_else(|| GONE.to_owned(), |_| naming.kind.to_string());
-    let note = Note::new(TREE, NAME, view.at, journal::json(naming)).about(naming.name.as_str(), state);
-    Ok(Plan::of(vec![Record::Note(note)]))
+    Ok(Plan::of(vec![tree::named(naming, view.at)]))
 }
 
 fn go_elsewhere(

@@ -4,11 +4,12 @@ use trunkline_message_tree::{Author, Message, NodeId};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use super::{Asked, Pause, Plan, View};
-use crate::RuntimeError;
-use crate::journal::entries;
-use crate::layers::decision::{self, Start};
-use crate::layers::resolve::held;
+use crate::acts::{Asked, Pause, Plan, View};
+use crate::layers::decision;
+use crate::notes::record::entries;
+use crate::notes::resolve;
+use crate::words::error::RuntimeError;
+use crate::words::start::Start;
 
 /// Adds a prompt at the head and opens a run for it, unless one is open.
 ///
@@ -57,7 +58,7 @@ pub fn tell_untold(view: &View<'_>) -> Result<Plan, Pause> {
         return Ok(Plan::nothing());
     }
     let mut records = view.saying(&untold.join("\n"))?;
-    records.push(held::told(view.at));
+    records.push(resolve::told(view.at));
     Ok(Plan::of(records))
 }
 

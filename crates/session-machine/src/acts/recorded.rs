@@ -3,10 +3,11 @@
 use trunkline_message_tree::Entry;
 use trunkline_session_store::Record;
 
-use crate::layers::{decision, resolve, revert};
+use crate::notes::{self, decision, record};
 use crate::setup::Setup;
 use crate::state::State;
-use crate::{Event, RuntimeError, attempts, journal, wants};
+use crate::words::error::RuntimeError;
+use crate::words::event::Event;
 
 /// Completes the records of a batch, whoever planned them: notes get the keys that they are found by across sessions, and runs the marks
 /// of their bindings. Every batch goes through this before it is written.
@@ -20,7 +21,7 @@ pub fn complete(state: &State, setup: &Setup, records: &mut Vec<Record>) -> Resu
         if let Record::Note(note) = record
             && note.layer != decision::LAYER
         {
-            journal::read::<serde_json::Value>(note)?;
+            record::read::<serde_json::Value>(note)?;
         }
     }
     state.resolve.complete(records)?;
@@ -35,11 +36,12 @@ pub fn event_of(record: &Record) -> Option<Event> {
             Some(Event::Message { node: *id, message: message.clone(), filed: link.is_filed() })
         }
         Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
-        Record::Note(note) => revert::event(note)
-            .or_else(|| resolve::event(note))
+        Record::Note(note) => notes::revert::event(note)
+            .or_else(|| notes::resolve::event(note))
             .or_else(|| decision::event(note))
-            .or_else(|| attempts::event(note))
-            .or_else(|| wants::event(note)),
+            .or_else(|| notes::binding::event(note))
+            .or_else(|| notes::answer::event(note))
+            .or_else(|| notes::service::event(note)),
         Record::Blob(_) => None,
     }
 }

@@ -12,12 +12,14 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::InboxId;
 
-use super::apply::{NOBODY_LOOKED, discarded, on_one_line};
-use super::{Asked, Pause, Plan, View};
+use crate::acts::apply::{NOBODY_LOOKED, discarded, on_one_line};
 use crate::acts::chain::Chain;
-use crate::layers::decision::based;
-use crate::layers::resolve::{IMPORT, distrusted, harness, is_left, note};
-use crate::{Kept, RuntimeError};
+use crate::acts::{Asked, Pause, Plan, View};
+use crate::layers::resolve::{harness, is_left};
+use crate::notes::decision::based;
+use crate::notes::resolve::{IMPORT, distrusted, note};
+use crate::words::call::Kept;
+use crate::words::error::RuntimeError;
 
 /// What put aside what was in flight when its branch was left.
 pub(crate) const LEFT_MEANWHILE: &str = "a move while it was applied";

@@ -6,12 +6,16 @@ use trunkline_message_tree::{Message, MessageList, Timestamp};
 use trunkline_providers::{DecodeError, ProviderError, Trait};
 use trunkline_session_store::Record;
 
-use super::hold::heard;
-use super::{Plan, View};
-use crate::attempts::{self, ATTEMPT, Attempt, brought_nothing};
-use crate::journal::{self, entries};
+use crate::acts::hold::heard;
+use crate::acts::{Plan, View};
+use crate::attempts::{self, brought_nothing};
 use crate::layers::revert;
-use crate::{Cause, Retries, RuntimeError, prefixes};
+use crate::notes::answer::{self, attempted};
+use crate::notes::record::entries;
+use crate::prefixes;
+use crate::words::attempt::Attempt;
+use crate::words::error::RuntimeError;
+use crate::words::retries::{Cause, Retries};
 
 const SAY_SOMETHING: &str = "Your last reply had no words and no tool call in it, so nothing came of it. Call a tool, or say in words what \
      you found or what keeps you from going on.";
@@ -85,7 +89,7 @@ enum InVain {
 pub fn take_reply(view: &View<'_>, mut came: Came) -> Result<Plan<Result<u64, RuntimeError>>, RuntimeError> {
     let (state, at) = (view.state, view.at);
     let (mut records, events) = heard(view, came.message.as_ref(), came.cancelled, at);
-    records.extend(journal::unread(&came.unread, at));
+    records.extend(answer::unread(&came.unread, at));
     let (message, fault) = (came.message.take(), came.fault.take());
     if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
         // It is asked otherwise, which is not the same attempt once more.
@@ -185,7 +189,7 @@ fn in_vain(
         until: wait.map(|wait| Timestamp(at.0.saturating_add(milliseconds(wait)))),
     };
     let mut records = entries(draft);
-    records.push(journal::note(journal::LAYER, ATTEMPT, at, &note));
+    records.push(attempted(&note, at));
     records.extend(heard);
     let then = match (wait, why) {
         (Some(_), _) => Ok(tokens),

@@ -11,11 +11,15 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use super::decide::ruled;
-use super::stage::stage;
-use super::{Asked, Pause, Plan, View, calls, look};
-use crate::layers::resolve::{because, note};
-use crate::{CallPlace, RuntimeError, ToolOutput, choices};
+use crate::acts::decide::ruled;
+use crate::acts::stage::stage;
+use crate::acts::{Asked, Pause, Plan, View, calls, look};
+use crate::choices;
+use crate::layers::resolve::because;
+use crate::notes::choice;
+use crate::notes::resolve::note;
+use crate::words::call::{CallPlace, ToolOutput};
+use crate::words::error::RuntimeError;
 
 /// What the model is told of a resolution that was cut off.
 pub const OUTCOME_UNKNOWN: &str =
@@ -81,7 +85,7 @@ fn resolve_proposal(
     let details = ResolutionDetails::of(asked, entry);
     let model = Actor::new(ActorKind::Model, "");
     let carry_on = |mut records: Vec<Record>, details| {
-        records.push(choices::resolving(place, details, view.at));
+        records.push(choice::resolving(place, details, view.at));
         Ok(Plan::of(records).then(Next::CarryOn(id)))
     };
     match view.state.resolve.queue.decide_with(id, Ruling::of(asked.clone(), model), view.at.0) {
@@ -182,7 +186,7 @@ pub fn begin_standing(
     }
     let details = ResolutionDetails::of_standing(resolution, handler);
     let (looked, event) = look::before(view, asked)?;
-    let meant = choices::resolving(place, details.clone(), view.at);
+    let meant = choice::resolving(place, details.clone(), view.at);
     let records = std::iter::once(meant).chain(looked).collect();
     Ok(Plan { records, events: event.into_iter().collect(), then: Some(details) })
 }

@@ -8,14 +8,15 @@ use std::collections::{HashMap, HashSet};
 use trunkline_decision_objects::{Decision, DecisionId, LedgerError};
 use trunkline_message_tree::{Message, Timestamp};
 
-use super::changes::{is_committed, left_by};
-use super::{Asked, Pause, Pieces, Plan, Question, View};
-use crate::journal::entries;
-use crate::layers::decision::{self, Restoring};
-use crate::layers::resolve;
-use crate::{
-    Base, Comparison, FileStates, Kept, KeptFile, Left, RuntimeError, Touched, WorkspaceFault, citing,
-};
+use crate::acts::changes::{is_committed, left_by};
+use crate::acts::{Asked, Pause, Pieces, Plan, Question, View};
+use crate::citing;
+use crate::layers::{decision, resolve};
+use crate::notes::decision::restoring;
+use crate::notes::record::entries;
+use crate::words::call::Kept;
+use crate::words::error::RuntimeError;
+use crate::words::files::{Base, Comparison, FileStates, KeptFile, Left, Touched, WorkspaceFault};
 
 /// How many files the model is told of by name.
 const TOLD_FILES: usize = 50;
@@ -72,8 +73,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId, commits: bo
     let goal = format!("roll back {of}");
     records.extend(decision::open(None, id, &goal, prompt, base, view.at.max(decided))?);
     let files = comparison.files.into_iter().map(|file| file.path).collect();
-    let restoring = Restoring { of, commits: Some(commits), files, lease: None };
-    records.push(decision::restoring(restoring, view.at));
+    records.push(restoring(of, Some(commits), files, view.at));
     Ok(Plan::of(records))
 }
 

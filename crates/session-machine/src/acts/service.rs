@@ -3,9 +3,10 @@
 use trunkline_message_tree::Message;
 use trunkline_providers::{ErrorKind, ProviderError, Trait};
 
-use super::{Plan, View};
+use crate::acts::{Plan, View};
 use crate::layers::revert;
-use crate::wants::{self, Asked};
+use crate::notes::service;
+use crate::words::asked::Asked;
 
 /// How often in a row results are cut shorter before a refusal is told.
 const MOST_CUTS: u8 = 3;
@@ -21,7 +22,7 @@ pub fn note_asked(view: &View<'_>, url: Option<&str>) -> Plan {
         None => now.url.is_some(),
         Some(known) => *known != now && (known.url.is_some() || now.url.is_some()),
     };
-    Plan::of(news.then(|| wants::asked_note(&now, view.at)).into_iter().collect())
+    Plan::of(news.then(|| service::asked(&now, view.at)).into_iter().collect())
 }
 
 /// After a list that was too long and cannot be summed up: takes the window for so small that the largest result is cut. What follows
@@ -45,7 +46,7 @@ pub fn shrink(view: &View<'_>, fault: &ProviderError, cuts: u8) -> Plan<bool> {
     if tokens < 256 {
         return nothing();
     }
-    Plan::of(vec![wants::window_note(model, tokens, view.at)]).then(true)
+    Plan::of(vec![service::window(model.service(), tokens, view.at)]).then(true)
 }
 
 /// What a refusal has taught.
@@ -72,17 +73,17 @@ pub fn learn(view: &View<'_>, fault: &ProviderError, on_trial: &[Trait]) -> Plan
     if let Some(one) = wanted.filter(|one| !on_trial.contains(one)) {
         let newest = view.state.tree.newest();
         let until = (one == Trait::NoEarlierReasoning).then_some(newest);
-        let mut records = vec![wants::refused_note(model, one, until, at)];
+        let mut records = vec![service::refused(model.service(), one, until, at)];
         let mut learned = vec![one];
         if one == Trait::BoundReasoning {
             // Behind what the reasoning so far was written is not known.
             let so_far = Trait::NoEarlierReasoning;
-            records.push(wants::refused_note(model, so_far, Some(newest), at));
+            records.push(service::refused(model.service(), so_far, Some(newest), at));
             learned.push(so_far);
         }
         return Plan::of(records).then(Learned::Wants(learned));
     }
     let forgets = fault.wants().is_some() || fault.kind() == Some(ErrorKind::InvalidRequest);
-    let dropped = on_trial.iter().filter(|_| forgets).map(|one| wants::dropped_note(model, *one, at));
+    let dropped = on_trial.iter().filter(|_| forgets).map(|one| service::dropped(model.service(), *one, at));
     Plan::of(dropped.collect()).then(Learned::Nothing { forgets })
 }

@@ -6,16 +6,17 @@ use trunkline_message_tree::{Author, Entry, Message, MessageTree, NodeId, Timest
 use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent};
 use trunkline_session_store::Record;
 
-use super::close::leave;
-use super::moves::move_head;
-use super::turn::{append_results, say_after_assistant};
-use super::{Asked, Pause, Plan, View};
-use crate::journal::{self, entries};
+use crate::acts::close::leave;
+use crate::acts::moves::move_head;
+use crate::acts::turn::{append_results, say_after_assistant};
+use crate::acts::{Asked, Pause, Plan, View};
 use crate::layers::resolve;
-use crate::layers::revert::stall::{self, PROPOSAL, TURN};
-use crate::layers::revert::{self, Drained, Leaving};
+use crate::layers::revert::{self, Drained, Leaving, stall};
+use crate::notes::record::entries;
 use crate::state::{OpenTurn, State};
-use crate::{OnStall, Reverts, RuntimeError, turn};
+use crate::words::error::RuntimeError;
+use crate::words::reverts::{OnStall, Reverts};
+use crate::{notes, turn};
 
 /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
 ///
@@ -131,7 +132,7 @@ fn watch(
     let head = results.last().map_or(turn.node, |(node, _)| *node);
     let answers: Vec<_> = results.iter().filter_map(|(_, message)| message.results().next()).collect();
     let observation = stall::observation(head, turn.message, &answers, view.state.decision.tests(turn.node));
-    let note = journal::note(revert::LAYER, TURN, at, &observation);
+    let note = notes::revert::turn(&observation, at);
 
     let mut stall = watch.observe(&StallEvent::Turn(observation));
     let left = leaving.map(|leaving| &leaving.outcome.record);
@@ -233,7 +234,7 @@ struct Added {
 impl Added {
     fn tell(&mut self, event: ProposalEvent) -> Result<(), RuntimeError> {
         self.open.record(&event).map_err(|fault| RuntimeError::Refused { reason: fault.to_string() })?;
-        self.records.push(journal::note(revert::LAYER, PROPOSAL, self.at, &event));
+        self.records.push(notes::revert::proposal(&event, self.at));
         Ok(())
     }
 
@@ -244,7 +245,7 @@ impl Added {
 
 /// Returns the record of what a person answers.
 fn answered(id: ProposalId, answer: Answer, at: Timestamp) -> Record {
-    journal::note(revert::LAYER, PROPOSAL, at, &ProposalEvent::Answered { id, answer, by: Author::Person })
+    notes::revert::proposal(&ProposalEvent::Answered { id, answer, by: Author::Person }, at)
 }
 
 fn first_note(records: &[Record]) -> usize {

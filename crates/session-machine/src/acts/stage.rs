@@ -9,12 +9,16 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use super::apply::on_one_line;
-use super::expire::{limit_time, limit_time_of};
-use super::{Pause, Plan, View};
+use crate::acts::apply::on_one_line;
 use crate::acts::chain::{Chain, refused};
-use crate::layers::resolve::{self, Asked, note, prepared, rules};
-use crate::{CallPlace, Proposal, RuntimeError, choices};
+use crate::acts::expire::{limit_time, limit_time_of};
+use crate::acts::{Pause, Plan, View};
+use crate::choices;
+use crate::layers::resolve::{self, prepared, rules};
+use crate::notes::resolve::note;
+use crate::words::call::{CallPlace, Proposal};
+use crate::words::error::RuntimeError;
+use crate::words::runnable::Asked;
 
 /// Stages what a call proposed. Returns the records, and what the model is told of each, also of what makes no sense
 /// and is not staged.

@@ -8,13 +8,13 @@ use trunkline_resolve_queue::{
     Actor, ActorKind, CallRef, Fingerprint, Offer, ProposalId, QueueError, RuleVerdict, State as At,
 };
 
-use super::apply::named;
-use super::expire::limit_time;
-use super::recover::kept_of;
-use super::{Asked, Pause, Plan, View};
+use crate::acts::apply::named;
 use crate::acts::chain::Chain;
+use crate::acts::expire::limit_time;
+use crate::acts::recover::kept_of;
+use crate::acts::{Asked, Pause, Plan, View};
 use crate::layers::resolve::rules;
-use crate::{Kept, Proposal};
+use crate::words::call::{Kept, Proposal};
 
 /// Stages what takes an applied proposal back, as far as that was not done yet. Returns its name.
 ///

@@ -7,7 +7,8 @@ use trunkline_message_tree::{
 use crate::setup::Setup;
 use crate::state::{CallStatus, State};
 use crate::turn;
-use crate::{CallPlace, RuntimeError};
+use crate::words::call::CallPlace;
+use crate::words::error::RuntimeError;
 
 /// Said by the harness where words of the model would follow each other.
 pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";

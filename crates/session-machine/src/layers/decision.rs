@@ -12,43 +12,28 @@ mod patch;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
     Actor, ActorKind, Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
-use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
+use trunkline_session_store::{Note, NoteQuery, SessionId};
 
-use self::binding::BINDING;
-pub(crate) use self::binding::{BOUND, BindingNote, Unbound, bound, bound_later};
+use crate::notes::binding::{BINDING, BOUND, BindingNote};
+use crate::notes::decision::{
+    BASED, DECIDED, DECIDING, DecidingNote, EVIDENCE, FINDING, FindingNote, LAYER, LEASED, LEFT, OPENED,
+    OpenedNote, PATCH_SET, RESTORING, RUN, Rest, RestoringLease, RestoringNote, unfit,
+};
+use crate::notes::look::{LOOK, LookNote};
+use crate::notes::record::{bad, read};
+use crate::words::error::RuntimeError;
+use crate::words::files::{Base, Deciding, Left};
+use crate::words::start::Start;
+
+pub(crate) use self::binding::Unbound;
 pub(crate) use self::closing::{Ending, How, Outcome, Stands, Unseen, close, digest, give_up};
-use self::looks::{LOOK, LookNote, Looks};
-pub use self::looks::{after as looked_after, before as looked_before, late as looked_late};
-pub use self::opening::{Start, open};
-pub(crate) use self::patch::{deciding, path as relative_path};
-use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
-
-/// The layer of the notes in this module.
-pub const LAYER: &str = "decision";
-const OPENED: &str = "opened";
-/// How the files were when a run that was brought here went on.
-const BASED: &str = "based";
-const FINDING: &str = "finding";
-const DECIDING: &str = "deciding";
-/// What is about to be taken back.
-const RESTORING: &str = "restoring";
-/// Who takes it back, and until when they may.
-const LEASED: &str = "leased";
-const PATCH_SET: &str = "patch_set";
-const EVIDENCE: &str = "evidence";
-/// How a run left the files: what is needed to take it back.
-const LEFT: &str = "left";
-/// The kind of a verdict, whose body is the decision in its canonical text.
-pub const DECIDED: &str = "decided";
-/// How a run stands: a mark beside `opened` and `decided`, each of which is written once and so cannot tell.
-pub(crate) const RUN: &str = "run";
-/// The state of a run without a verdict.
-pub(crate) const OPEN: &str = "open";
+pub(crate) use self::looks::Looks;
+pub use self::opening::open;
+pub(crate) use self::patch::{announce, path as relative_path};
 
 /// A run that has no verdict yet.
 pub struct OpenRun {
@@ -71,7 +56,7 @@ pub struct OpenRun {
     pub restoring: Option<Restoring>,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
     deciding: Option<DecidingNote>,
-    patch_sets: Vec<PatchSet>,
+    pub(crate) patch_sets: Vec<PatchSet>,
     findings: Vec<FindingNote>,
     /// Canonical texts.
     evidence: Vec<String>,
@@ -102,56 +87,6 @@ pub struct Part {
     pub to_bind: Vec<Unbound>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct OpenedNote {
-    /// The run's own canonical text.
-    run: String,
-    prompt: NodeId,
-    base: Base,
-    /// Whether the files are looked at around calls that may change some. Older runs were not.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    looks: bool,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Mark {
-    Open {
-        prompt: NodeId,
-    },
-    Decided {
-        decision: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        rests: Option<NodeId>,
-    },
-}
-
-/// What is read back of a mark.
-#[derive(Deserialize)]
-struct Rest {
-    #[serde(default)]
-    rests: Option<NodeId>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RestoringNote {
-    of: String,
-    /// Older ones don't say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    commits: Option<bool>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    files: Vec<String>,
-}
-
-/// Who may write the files of a rollback, and until when.
-#[derive(Copy, Clone, Serialize, Deserialize)]
-pub struct RestoringLease {
-    /// The token with which they write the session.
-    pub writer: u64,
-    /// In milliseconds, as [`Timestamp`] has them.
-    pub until: u64,
-}
-
 /// What a run takes back.
 pub struct Restoring {
     /// The decision.
@@ -164,41 +99,11 @@ pub struct Restoring {
     pub lease: Option<RestoringLease>,
 }
 
-#[derive(Clone, Serialize, Deserialize)]
-struct DecidingNote {
-    head: NodeId,
-    deciding: Deciding,
-    /// The files as they are called in the folder, if the patch set has to write some of the names otherwise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    paths: Vec<String>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct FindingNote {
-    call: CallPlace,
-    tool: String,
-    at: Timestamp,
-    finding: Finding,
-}
-
-/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
-pub fn is_told(kind: &str) -> bool {
-    [OPENED, RESTORING, DECIDED].contains(&kind)
-}
-
-fn bad(note: &Note, fault: impl ToString) -> RuntimeError {
-    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: note.kind.clone(), fault: fault.to_string() }
-}
-
-fn unfit(fault: impl ToString) -> RuntimeError {
-    RuntimeError::Verdict { fault: fault.to_string() }
-}
-
 impl Part {
     pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             OPENED => {
-                let opened: OpenedNote = journal::read(note)?;
+                let opened: OpenedNote = read(note)?;
                 let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
                 let OpenedNote { prompt, base, looks, .. } = opened;
                 self.run = Some(Box::new(OpenRun {
@@ -220,32 +125,32 @@ impl Part {
                 }));
             }
             BASED => {
-                let Start { base, looks } = journal::read(note)?;
+                let Start { base, looks } = read(note)?;
                 if let Some(run) = &mut self.run {
                     run.looks = Looks::new(looks, base.clone());
                     run.base = base;
                 }
             }
             LOOK => {
-                let look: LookNote = journal::read(note)?;
+                let look: LookNote = read(note)?;
                 if let Some(run) = &mut self.run {
                     run.looks.record(look);
                 }
             }
             FINDING => {
-                let finding: FindingNote = journal::read(note)?;
+                let finding: FindingNote = read(note)?;
                 if let Some(run) = &mut self.run {
                     run.findings.push(finding);
                 }
             }
             DECIDING => {
-                let deciding: DecidingNote = journal::read(note)?;
+                let deciding: DecidingNote = read(note)?;
                 if let Some(run) = &mut self.run {
                     run.deciding = Some(deciding);
                 }
             }
             RESTORING => {
-                let RestoringNote { of, commits, files } = journal::read(note)?;
+                let RestoringNote { of, commits, files } = read(note)?;
                 let of = of.parse().map_err(|fault| bad(note, fault))?;
                 if let Some(run) = &mut self.run {
                     run.restoring = Some(Restoring { of, commits, files, lease: None });
@@ -253,7 +158,7 @@ impl Part {
                 }
             }
             LEASED => {
-                let lease = journal::read(note)?;
+                let lease = read(note)?;
                 if let Some(restoring) = self.run.as_mut().and_then(|run| run.restoring.as_mut()) {
                     restoring.lease = Some(lease);
                 }
@@ -270,7 +175,7 @@ impl Part {
                 }
             }
             BINDING => {
-                let binding: BindingNote = journal::read(note)?;
+                let binding: BindingNote = read(note)?;
                 if let Some(run) = &mut self.run {
                     run.bindings.push(binding);
                 }
@@ -287,12 +192,12 @@ impl Part {
             }
             // Where it cannot be read the run cannot be rolled back, and that is all.
             LEFT => {
-                if let Ok(left) = journal::read::<Left>(note) {
+                if let Ok(left) = read::<Left>(note) {
                     self.left.insert(left.run.clone(), left);
                 }
             }
             // Advice: where it cannot be read, a resume goes on.
-            RUN => self.rests = journal::read::<Rest>(note).ok().and_then(|mark| mark.rests),
+            RUN => self.rests = read::<Rest>(note).ok().and_then(|mark| mark.rests),
             _ => {}
         }
         Ok(())
@@ -374,21 +279,6 @@ fn harness() -> Result<Actor, RuntimeError> {
     Actor::new(ActorKind::System, "trunkline").map_err(unfit)
 }
 
-fn mark(run: RunId, state: &str, mark: &Mark, at: Timestamp) -> Record {
-    Record::Note(Note::new(LAYER, RUN, at, journal::json(mark)).about(run.to_string(), state))
-}
-
-/// Returns the record of what a call proved.
-pub(crate) fn finding(
-    place: &CallPlace,
-    tool: &str,
-    finding: Option<Finding>,
-    at: Timestamp,
-) -> Option<Record> {
-    let note = FindingNote { call: place.clone(), tool: tool.to_owned(), at, finding: finding? };
-    Some(journal::note(LAYER, FINDING, at, &note))
-}
-
 impl OpenRun {
     /// Returns the message that it started from, and its copies.
     pub(crate) fn prompts(&self) -> impl Iterator<Item = NodeId> {
@@ -424,39 +314,7 @@ impl OpenRun {
     }
 }
 
-/// Returns the record of how the files are where a run that was brought here goes on.
-pub(crate) fn based(start: &Start, at: Timestamp) -> Record {
-    journal::note(LAYER, BASED, at, start)
-}
-
-/// Returns the record of what the run that was opened before it is about to take back.
-pub(crate) fn restoring(restoring: Restoring, at: Timestamp) -> Record {
-    let Restoring { of, commits, files, lease: _ } = restoring;
-    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files })
-}
-
-/// Returns the record of who puts files back for the open run, from now on.
-pub fn leased(lease: RestoringLease, at: Timestamp) -> Record {
-    journal::note(LAYER, LEASED, at, &lease)
-}
-
 /// Returns the query for the verdict that a run has.
 pub fn verdict_of(session: &SessionId, run: &str) -> NoteQuery {
     NoteQuery::of(LAYER, DECIDED).in_session(session.clone()).about(run)
-}
-
-/// Makes a record whose body is the object's canonical text, byte for byte.
-fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
-    Record::Note(Note::new(LAYER, kind, at, body))
-}
-
-/// Returns what observers are told of a recorded note.
-pub fn event(note: &Note) -> Option<Event> {
-    let body = note.body.as_bytes();
-    match (note.layer.as_str(), note.kind.as_str()) {
-        (LAYER, OPENED) => Some(Event::RunOpened),
-        (LAYER, DECIDED) => Decision::parse(body).ok().map(|decision| Event::Decided(Box::new(decision))),
-        (LAYER, BOUND) => binding::event(note),
-        _ => None,
-    }
 }

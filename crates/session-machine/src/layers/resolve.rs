@@ -4,17 +4,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Entry, Event as QueueEvent, Judgement, ProposalId, Queue,
-    QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
+    Actor, ActorKind, Attempt, CallRef, Change, Entry, Event as QueueEvent, Judgement, Queue, RuleEvent,
+    RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
-use trunkline_session_store::{InboxId, Note, NoteKey, Record};
-
-use crate::turn::Step;
-use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
+use trunkline_session_store::{Note, NoteKey, Record};
 
 mod gates;
 pub mod held;
@@ -23,39 +19,21 @@ pub(crate) use held::{ahead, work_ahead};
 pub mod kept;
 pub mod rules;
 
-pub(crate) use gates::{Asked, Gated, asks_the_tool, drop_gate, gate, stage_gate};
+pub(crate) use gates::{Gated, asks_the_tool, drop_gate, gate, stage_gate};
 pub(crate) use rejected::rejected;
 use rules::Turn;
 
-/// The layer of the notes in this module.
-pub const LAYER: &str = "resolve";
-pub(crate) const EVENT: &str = "event";
-/// The state of proposals that wait for a decision.
-pub(crate) const PENDING: &str = "pending";
-pub(crate) const GATED: &str = "gated";
-pub(crate) const DISTRUSTED: &str = "distrusted";
-pub(crate) const STANDING: &str = "standing";
-
-/// What put aside what an import brought along.
-pub(crate) const IMPORT: &str = "an import";
-
-/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
-pub fn is_told(kind: &str) -> bool {
-    [EVENT, GATED, rules::RULE, DISTRUSTED].contains(&kind)
-}
-
-/// Who decides on what tools want done.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Approval {
-    /// A person decides, on edits and on commands.
-    #[default]
-    Person,
-    /// The model decides on its own edits, with the tool `resolve`; commands run without asking.
-    Model,
-    /// Everything is approved at once.
-    Always,
-}
+use crate::choices;
+use crate::notes::preimage::KEPT;
+use crate::notes::resolve::{
+    DISTRUSTED, EVENT, GATED, GatedNote, IMPORT, LAYER, RULE, STANDING, StandingNote, TOLD, UNTOLD,
+    UntoldNote, note, unfit_event, unfit_rule, word,
+};
+use crate::notes::{journal, record};
+use crate::words::approval::Approval;
+use crate::words::call::{CallPlace, Proposal};
+use crate::words::error::RuntimeError;
+use crate::words::work::{Id, Work};
 
 /// Who decides in an agent.
 #[derive(Copy, Clone, Debug, Default)]
@@ -72,56 +50,6 @@ impl Setting {
     pub(crate) fn model_decides(self) -> bool {
         self.approval == Approval::Model || self.model_by_rule
     }
-}
-
-pub(crate) type Id = ProposalId;
-
-/// What has to happen to a proposal when no turn is open.
-#[derive(Clone, Debug)]
-pub enum Work {
-    /// Do what was approved.
-    Apply(Id),
-    /// Look whether the files are again as it needs them.
-    Check(Id),
-    /// Find out from the files what became of it.
-    LookUp(Id),
-    /// Approve it, because the rules or the policy say so.
-    Approve(Id),
-    /// Discard it, because the rules say so.
-    Forbid(Id),
-    /// Drop it and tell the model why.
-    Drop(Id, String),
-    /// A person has to decide.
-    Ask(Vec<Id>),
-}
-
-impl Work {
-    /// Returns the step, given whether a run is open: what is written to files belongs to one.
-    pub(crate) fn into_step(self, run_is_open: bool) -> Step {
-        match self {
-            Work::Apply(_) | Work::Approve(_) if !run_is_open => Step::OpenRun,
-            Work::Ask(waiting) => Step::Ask(waiting),
-            work => Step::Work(work),
-        }
-    }
-}
-
-/// Returns the step that decides on a call as the rules or the policy say.
-pub(crate) fn approve(id: Id) -> Step {
-    Step::Work(Work::Approve(id))
-}
-
-/// An attempt was under way when its session was taken over from somebody who may be alive.
-#[derive(Serialize, Deserialize)]
-struct StandingNote {
-    proposal: ProposalId,
-    attempt: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GatedNote {
-    call: CallPlace,
-    proposal: ProposalId,
 }
 
 /// What the log holds of this layer.
@@ -159,10 +87,10 @@ impl Part {
     pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             EVENT => {
-                let event: QueueEvent<Value> = journal::read(note)?;
+                let event: QueueEvent<Value> = record::read(note)?;
                 let id = event.proposal;
                 let before = self.queue.get(id).map(|entry| entry.state);
-                let state = self.queue.record(event).map_err(|source| unfit(&source))?;
+                let state = self.queue.record(event).map_err(|source| unfit_event(&source))?;
                 match state {
                     At::Applied => drop(self.applied.insert(id, seq)),
                     At::Discarded => drop(self.discarded.insert(id, seq)),
@@ -182,23 +110,23 @@ impl Part {
                 self.came.insert(id, newest);
             }
             GATED => {
-                let gated: GatedNote = journal::read(note)?;
+                let gated: GatedNote = record::read(note)?;
                 self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
                 self.gated_calls.insert(gated.proposal, gated.call);
             }
-            kept::KEPT => self.preimages.record(note)?,
+            KEPT => self.preimages.record(note)?,
             STANDING => {
-                let StandingNote { proposal, attempt } = journal::read(note)?;
+                let StandingNote { proposal, attempt } = record::read(note)?;
                 self.standing.insert(proposal, attempt);
             }
-            held::UNTOLD => {
-                let held::UntoldNote { text } = journal::read(note)?;
+            UNTOLD => {
+                let UntoldNote { text } = record::read(note)?;
                 self.untold.push(text);
             }
-            held::TOLD => self.untold.clear(),
-            rules::RULE => {
-                let event: RuleEvent = journal::read(note)?;
-                self.rules.record(event).map_err(|source| rules::unfit(&source))?;
+            TOLD => self.untold.clear(),
+            RULE => {
+                let event: RuleEvent = record::read(note)?;
+                self.rules.record(event).map_err(|source| unfit_rule(&source))?;
             }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
             DISTRUSTED => {
@@ -230,18 +158,18 @@ impl Part {
         let mut rules: Option<Rules> = None;
         for record in records {
             let Record::Note(note) = record else { continue };
-            if note.layer == LAYER && note.kind == rules::RULE {
-                let event: RuleEvent = journal::read(note)?;
+            if note.layer == LAYER && note.kind == RULE {
+                let event: RuleEvent = record::read(note)?;
                 let rules = rules.get_or_insert_with(|| self.rules.clone());
-                rules.record(event).map_err(|source| rules::unfit(&source))?;
+                rules.record(event).map_err(|source| unfit_rule(&source))?;
             }
             if note.layer != LAYER || note.kind != EVENT {
                 continue;
             }
             let queue = scratch.get_or_insert_with(|| self.queue.clone());
-            let event: QueueEvent<Value> = journal::read(note)?;
+            let event: QueueEvent<Value> = record::read(note)?;
             let (key, once) = (event.proposal.to_string(), matches!(event.change, Change::Staged(_)));
-            let state = queue.record(event).map_err(|source| unfit(&source))?;
+            let state = queue.record(event).map_err(|source| unfit_event(&source))?;
             note.key = Some(NoteKey { key, state: word(state), once });
         }
         Ok(())
@@ -300,31 +228,9 @@ impl Part {
     }
 }
 
-/// Returns how a state is called in the key of a note.
-fn word(state: At) -> String {
-    match state {
-        At::Proposed => PENDING.to_owned(),
-        other => other.to_string(),
-    }
-}
-
-fn unfit(source: &QueueError) -> RuntimeError {
-    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: EVENT.to_owned(), fault: source.to_string() }
-}
-
 /// Who the program is when it decides something itself.
 pub(crate) fn harness() -> Actor {
     Actor::new(ActorKind::Harness, "")
-}
-
-/// Returns the record that an attempt was under way when the session was taken over from its holder.
-pub fn standing(attempt: Attempt, at: Timestamp) -> Record {
-    let note = StandingNote { proposal: attempt.proposal, attempt: attempt.number };
-    journal::note(LAYER, STANDING, at, &note)
-}
-
-pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
-    journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
 /// Returns everything that still waits for a decision.
@@ -437,11 +343,6 @@ pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timesta
     records
 }
 
-/// Returns the record after which nothing that was staged before it comes back.
-pub(crate) fn distrusted(letter: InboxId, at: Timestamp) -> Record {
-    journal::note(LAYER, DISTRUSTED, at, &json!({ "letter": letter.0 }))
-}
-
 /// Brings back, as stale, what was put aside only because its branch was left, now that the branch is back.
 pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
@@ -495,15 +396,6 @@ pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
     written
 }
 
-/// Returns what observers are told of a recorded note.
-pub fn event(recorded: &Note) -> Option<Event> {
-    match (recorded.layer.as_str(), recorded.kind.as_str()) {
-        (LAYER, EVENT) => serde_json::from_str(&recorded.body).ok().map(Event::Proposal),
-        (LAYER, rules::RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
-        _ => None,
-    }
-}
-
 /// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
 pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
     let mut ours: Vec<(u64, Id)> =
@@ -536,9 +428,9 @@ pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_obj
 }
 
 /// Returns the first-written state of each path that was applied after `since`, or perhaps was.
-pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
+pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::words::files::Touched> {
     use trunkline_resolve_queue::SubjectState;
-    let mut touched: Vec<crate::Touched> = Vec::new();
+    let mut touched: Vec<crate::words::files::Touched> = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for entry in attempted(part, since) {
         let states: HashMap<&str, &SubjectState> =
@@ -551,7 +443,7 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
                     SubjectState::Absent => None,
                     SubjectState::Digest(digest) => Some(digest.clone()),
                 };
-                touched.push(crate::Touched { path: written.to_owned(), before });
+                touched.push(crate::words::files::Touched { path: written.to_owned(), before });
             }
         }
     }

@@ -10,7 +10,6 @@ pub mod stall;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
     Author, Draft, Entry, HeadMove, Link, Message, MessageList, MessageTree, MoveId, NodeId, Timestamp,
     ToolSpec,
@@ -18,34 +17,21 @@ use trunkline_message_tree::{
 use trunkline_revert::{LiveContext, Mover, Note, NoteKind, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
 
-pub(crate) use self::price::missed;
 use crate::acts::{Asked, Pause, View};
-use crate::{Event, RuntimeError, journal};
+use crate::notes::revert::{
+    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN,
+};
+use crate::notes::{self, record};
+use crate::words::error::RuntimeError;
+
+pub(crate) use self::price::missed;
 
 mod compact;
 
 pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room, set_window, window};
 
-/// The layer of the notes in this module.
-pub const LAYER: &str = "revert";
-/// The kind of a note that a revert leaves for the model.
-pub const NOTE: &str = "note";
-pub(crate) const DRAINED: &str = "drained";
-pub(crate) const MERGE: &str = "merge";
-pub(crate) const CACHE_MISS: &str = "cache_miss";
-/// A summary was asked for, of a revert that had none.
-pub const SUMMARY_ASKED: &str = "summary_asked";
-
-/// A summary was asked for.
-#[derive(Serialize, Deserialize)]
-pub struct SummaryAsked {
-    #[serde(rename = "move")]
-    /// The revert.
-    pub head_move: MoveId,
-}
-
 /// Whether and how an agent's model may revert.
-pub(crate) type Setting = Option<Box<crate::Reverts>>;
+pub(crate) type Setting = Option<Box<crate::words::reverts::Reverts>>;
 
 /// What the log holds of this layer.
 #[derive(Default)]
@@ -63,7 +49,7 @@ pub struct Part {
     /// Where the provider's cache was lost, oldest first.
     pub breaks: Vec<trunkline_revert::Break>,
     /// The latest compaction that came to nothing, if none was made since.
-    failed: Option<compact::Failed>,
+    failed: Option<Failed>,
     /// Where the head was when the latest compaction was made.
     covered_at: Option<NodeId>,
     /// At least the bytes that become tokens of what is shown; unknown after a compaction and a move that touches one, until it
@@ -74,21 +60,21 @@ pub struct Part {
 impl Part {
     pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
-            NOTE => self.notes.push(journal::read(note)?),
+            NOTE => self.notes.push(record::read(note)?),
             DRAINED => {
-                let record: trunkline_revert::Record = journal::read(note)?;
+                let record: trunkline_revert::Record = record::read(note)?;
                 self.steps.reverted(&record);
                 self.drained.push(record);
             }
-            stall::TURN | stall::PROPOSAL => self.steps.record(note),
-            MERGE => self.merges.push(journal::read(note)?),
+            TURN | PROPOSAL => self.steps.record(note),
+            MERGE => self.merges.push(record::read(note)?),
             SUMMARY_ASKED => {
-                let SummaryAsked { head_move } = journal::read(note)?;
+                let SummaryAsked { head_move } = record::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;
             }
             // Like those, advice: what another version wrote must not make the whole session unreadable.
-            compact::BREAK => self.breaks.extend(journal::read::<trunkline_revert::Break>(note).ok()),
-            compact::FAILED => self.failed = journal::read(note).ok().or(self.failed.take()),
+            BREAK => self.breaks.extend(record::read::<trunkline_revert::Break>(note).ok()),
+            FAILED => self.failed = record::read(note).ok().or(self.failed.take()),
             _ => {}
         }
         Ok(())
@@ -142,11 +128,6 @@ impl Part {
             mute && note.kind != NoteKind::Undone && !said.contains(&note.made_by)
         })
     }
-}
-
-/// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
-pub fn is_told(kind: &str) -> bool {
-    [NOTE, DRAINED, MERGE, stall::PROPOSAL, compact::BREAK].contains(&kind)
 }
 
 /// The answers to the revert calls of one turn.
@@ -225,7 +206,7 @@ impl Live {
     /// Returns the record of the place from which on the next request does not continue the one before it.
     pub fn cache_break(&self, tree: &MessageTree, part: &Part, at: Timestamp) -> Option<Record> {
         let lost = self.0.as_ref()?.cache_break(tree, &part.notes, &part.breaks)?;
-        Some(journal::note(LAYER, compact::BREAK, at, &lost))
+        Some(notes::revert::broke(&lost, at))
     }
 }
 
@@ -317,7 +298,7 @@ impl Drained {
         results: &[NodeId],
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
-        let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
+        let refused = self.refused.iter().map(|record| notes::revert::drained(record, at)).collect();
         let leaving = self.plan.take().map(|plan| {
             // Counted only where something leaves: it is a step for each node.
             let turn = trunkline_revert::turn(tree);
@@ -385,12 +366,11 @@ impl Leaving {
 
     pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
         let mut records = vec![
-            journal::note(LAYER, NOTE, at, &self.outcome.note),
-            journal::note(LAYER, DRAINED, at, &self.outcome.record),
+            notes::revert::told(&self.outcome.note, at),
+            notes::revert::drained(&self.outcome.record, at),
         ];
         if self.asks {
-            let asked = SummaryAsked { head_move: self.outcome.note.made_by };
-            records.push(journal::note(LAYER, SUMMARY_ASKED, at, &asked));
+            records.push(notes::revert::summary_asked(self.outcome.note.made_by, at));
         }
         records
     }
@@ -402,24 +382,7 @@ pub(crate) type StepId = trunkline_revert::ProposalId;
 /// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
 pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
     let events = stall::left_behind(&part.steps.open, left, taken);
-    events.iter().map(|event| journal::note(LAYER, stall::PROPOSAL, at, event)).collect()
-}
-
-/// Returns what observers are told of a recorded note.
-pub fn event(note: &StoredNote) -> Option<Event> {
-    if note.layer != LAYER {
-        return None;
-    }
-    match note.kind.as_str() {
-        DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
-        stall::PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
-        CACHE_MISS => price::event(note),
-        NOTE => {
-            let note: Note = serde_json::from_str(&note.body).ok()?;
-            (note.by == SummaryBy::Model).then(|| Event::LateSummary(Box::new(note)))
-        }
-        _ => compact::event(note),
-    }
+    events.iter().map(|event| notes::revert::proposal(event, at)).collect()
 }
 
 /// Plans a person's own revert, which may cross prompts.
@@ -474,7 +437,7 @@ pub(crate) fn undone(
     appended.sort_unstable();
     note.abandoned.extend(appended);
     let ledger = ledger::of((view, tree), asked, draft, shared, &note.abandoned)?;
-    Ok(Some(journal::note(LAYER, NOTE, view.at, &note.with_ledger(ledger))))
+    Ok(Some(notes::revert::told(&note.with_ledger(ledger), view.at)))
 }
 
 /// Returns the last node and one line for each branch that was left after one of these prompts, or together with one, and is still left.

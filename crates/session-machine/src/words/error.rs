@@ -113,7 +113,7 @@ pub enum RuntimeError {
     },
     /// The files could not be read or committed.
     #[error("the workspace cannot be used")]
-    Workspace(#[from] crate::WorkspaceFault),
+    Workspace(#[from] crate::words::files::WorkspaceFault),
     /// There is no run to close.
     #[error("no run is open here: the last one has its verdict, and the next prompt opens another")]
     NoOpenRun,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use trunkline_message_tree::{HeadMove, Message, NodeId, ToolResult};
 use trunkline_sanitize::Repair;
 
-use crate::CallPlace;
+use crate::words::call::CallPlace;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub enum Event {
     /// beside the trunk.
     AttemptFailed {
         /// What was recorded of it; of what is asked beside the conversation, as for a summary, nothing is.
-        attempt: crate::Attempt,
+        attempt: crate::words::attempt::Attempt,
         /// How long is waited before the model is asked again; `None` if it is not by itself.
         wait: Option<Duration>,
     },
@@ -80,7 +80,7 @@ pub enum Event {
     /// Something happened to a proposal.
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
     /// An attempt to apply a proposal was under way when this session was taken over, and whoever began it may still write.
-    /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
+    /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::words::lease::APPLY_LEASE) after that.
     AwaitingApply {
         /// Which.
         attempt: trunkline_resolve_queue::Attempt,
@@ -88,7 +88,7 @@ pub enum Event {
         lease: trunkline_resolve_queue::Lease,
     },
     /// Files were being put back by a rollback when this session was taken over, and whoever does it may still write.
-    /// Nothing goes on before that is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
+    /// Nothing goes on before that is over, which is at most [`APPLY_LEASE`](crate::words::lease::APPLY_LEASE) after that.
     AwaitingRollback {
         /// The decision that is taken back.
         of: trunkline_decision_objects::DecisionId,
@@ -131,7 +131,7 @@ pub enum Event {
     /// A summary is asked for that will stand for a span of the trunk.
     Compacting(trunkline_revert::CompactPlan),
     /// A summary stands for a span of the trunk.
-    Compacted(crate::Compacted),
+    Compacted(crate::words::compacted::Compacted),
     /// A summary could not be made; nothing has changed, and it is tried again when the prompt has grown.
     CompactionFailed {
         /// Why not.

@@ -1,5 +1,8 @@
 //! What both sides speak of: the machine, and whoever does its steps.
 
+pub mod approval;
+pub mod asked;
+pub mod attempt;
 pub mod bound;
 pub mod call;
 pub mod close_as;
@@ -11,5 +14,8 @@ pub mod late;
 pub mod lease;
 pub mod retries;
 pub mod reverts;
+pub mod runnable;
 pub mod said;
+pub mod start;
 pub mod stop;
+pub mod work;

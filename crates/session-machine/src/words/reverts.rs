@@ -31,7 +31,7 @@ pub enum OnStall {
     /// The model is told once, in a message of the harness after the results of the turn, and may go on as it likes.
     #[default]
     TellModel,
-    /// A person: [`Event::StepBack`](crate::Event::StepBack) tells of it, the run goes on meanwhile, and their
+    /// A person: [`Event::StepBack`](crate::words::event::Event::StepBack) tells of it, the run goes on meanwhile, and their
     /// answer, here or by a letter, carries it out.
     TellPerson,
     /// Nobody: it is carried out at once, and the model finds the note. Where there is no step to take it is told.

@@ -6,14 +6,16 @@ use trunkline_decision_objects::{
     Timestamp as RunTime, Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use super::patch::patch_set;
-use super::{
-    DECIDED, EVIDENCE, LAYER, LEFT, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit,
-};
-use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, WorkspaceFault, journal};
+use crate::layers::decision::patch::patch_set;
+use crate::layers::decision::{OpenRun, harness, time};
+use crate::notes;
+use crate::notes::decision::unfit;
+use crate::words::close_as::CloseAs;
+use crate::words::error::RuntimeError;
+use crate::words::files::{Changes, Deciding, Left, WorkspaceFault};
 
 /// What became of the files.
 pub(crate) enum Outcome<'a> {
@@ -122,7 +124,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
                 changes,
             )?;
             let id = set.id();
-            records.push(canonical(PATCH_SET, ending.at, set.print()));
+            records.push(notes::decision::patch_set(&set, ending.at));
             sets.push(set);
             Some(id)
         }
@@ -165,8 +167,8 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     }
     let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. }) | How::RolledBack(_))
         .then_some(ending.head);
-    records.extend(ending.left.map(|left| journal::note(LAYER, LEFT, ending.at, left)));
-    records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
+    records.extend(ending.left.map(|left| notes::decision::left(left, ending.at)));
+    records.extend(evidence.iter().map(|one| notes::decision::evidence(one, ending.at)));
     let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
     records.extend(decided);
     Ok((records, decision))
@@ -293,8 +295,7 @@ pub(crate) fn give_up(
     let mut closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time_in(run, at)?, harness()?);
     closing.cites = cites;
     let (decided, decision) = decide(run, verdict, closing, Some(head), at)?;
-    let mut records: Vec<Record> =
-        left.map(|left| journal::note(LAYER, LEFT, at, left)).into_iter().collect();
+    let mut records: Vec<Record> = left.map(|left| notes::decision::left(left, at)).into_iter().collect();
     records.extend(decided);
     Ok((records, decision))
 }
@@ -310,10 +311,7 @@ fn decide(
 ) -> Result<([Record; 2], Decision), RuntimeError> {
     let open = Run::reopen(run.record.clone(), &Decisions::new()).map_err(unfit)?;
     let (_, decision) = open.decide(verdict, closing).map_err(|undecided| unfit(&undecided.cause))?;
-    let (run, word) = (decision.run(), word(decision.verdict()));
-    let decided = Note::new(LAYER, DECIDED, at, decision.print()).once(run.to_string(), &word);
-    let over = Mark::Decided { decision: decision.id().to_string(), rests };
-    Ok(([Record::Note(decided), mark(run, &word, &over, at)], decision))
+    Ok((notes::decision::decided(&decision, &word(decision.verdict()), rests, at), decision))
 }
 
 /// Returns how a verdict is called in the key of a note.

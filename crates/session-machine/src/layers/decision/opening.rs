@@ -1,25 +1,16 @@
 //! How a run begins: what it is to do, how the files are, and what it goes on from.
 
-use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
     Actor, ActorKind, Base as RunBase, Decision, GitOid, NonBlank, Opening, Predecessor, Run, RunId, Verdict,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use super::{LAYER, Mark, OPEN, OPENED, OpenedNote, mark, time, unfit};
-use crate::{Base, RuntimeError, journal};
-
-/// How the files are when a run begins.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Start {
-    /// How the files are.
-    pub base: Base,
-    /// Whether they can be looked at again while it goes on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub looks: bool,
-}
+use crate::layers::decision::time;
+use crate::notes::decision::{opened, unfit};
+use crate::words::error::RuntimeError;
+use crate::words::start::Start;
 
 /// Returns the records that open a run. It follows `last` if that was decided to be tried again or continued.
 ///
@@ -34,7 +25,7 @@ pub fn open(
     start: Start,
     at: Timestamp,
 ) -> Result<[Record; 2], RuntimeError> {
-    let Start { base, looks } = start;
+    let base = &start.base;
     let predecessor = last.and_then(|last| match last.verdict() {
         Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
         Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
@@ -52,7 +43,5 @@ pub fn open(
     let opened_at = since.map_or(opened_at, |since| opened_at.max(since));
     let opening = Opening { base: run_base, predecessor, ..Opening::new(id, opened_at, actor, goal) };
     let run = Run::open(opening).map_err(unfit)?;
-    let opened = OpenedNote { run: run.record().print(), prompt, base, looks };
-    let opened = Note::new(LAYER, OPENED, at, journal::json(&opened)).once(id.to_string(), "");
-    Ok([Record::Note(opened), mark(id, OPEN, &Mark::Open { prompt }, at)])
+    Ok(opened(run.record(), prompt, start, at))
 }

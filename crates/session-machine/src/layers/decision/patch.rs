@@ -6,14 +6,17 @@ use trunkline_decision_objects::{Change, Diff, PatchSet, PatchSetId, RelativePat
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::Record;
 
-use super::{DECIDING, DecidingNote, LAYER, OpenRun, PATCH_SET, canonical, unfit};
-use crate::{Changes, Deciding, FileChange, RuntimeError, journal};
+use crate::layers::decision::OpenRun;
+use crate::notes;
+use crate::notes::decision::{DecidingNote, unfit};
+use crate::words::error::RuntimeError;
+use crate::words::files::{Changes, Deciding, FileChange};
 
 /// The longest diff that is kept in a patch set; a longer one is named by its digest.
 const DIFF_KEPT_BYTES: usize = 256 * 1024;
 
 /// Returns the records of what is about to be committed: the patch set, and the note that names it.
-pub(crate) fn deciding(
+pub(crate) fn announce(
     run: &OpenRun,
     deciding: &Deciding,
     changes: &Changes,
@@ -26,7 +29,7 @@ pub(crate) fn deciding(
     let plain = names().all(|name| RelativePath::new(name.as_str()).is_ok());
     let paths = if plain { Vec::new() } else { names().cloned().collect() };
     let note = DecidingNote { head, deciding: deciding.clone(), paths };
-    Ok(vec![canonical(PATCH_SET, at, patch_set.print()), journal::note(LAYER, DECIDING, at, &note)])
+    Ok(vec![notes::decision::patch_set(&patch_set, at), notes::decision::deciding(&note, at)])
 }
 
 pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {

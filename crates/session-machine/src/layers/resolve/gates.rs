@@ -9,19 +9,14 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use super::rules::{Turn, judge_call, turn_of};
-use super::{Approval, GATED, GatedNote, Id, LAYER, Part, Setting, because, call_ref, note};
-use crate::{Access, CallPlace, Gate, Proposal, journal};
-
-/// A call that needs a decision: which tool wants what.
-pub struct Asked {
-    /// The tool.
-    pub tool: String,
-    /// What it was called with.
-    pub arguments: Map<String, Value>,
-    /// What its tool says has to be approved.
-    pub gate: Gate,
-}
+use crate::layers::resolve::rules::{Turn, judge_call, turn_of};
+use crate::layers::resolve::{Part, Setting, because, call_ref};
+use crate::notes;
+use crate::notes::resolve::note;
+use crate::words::approval::Approval;
+use crate::words::call::{Access, CallPlace, Gate, Proposal};
+use crate::words::runnable::Asked;
+use crate::words::work::Id;
 
 /// Whether a call may run.
 pub(crate) enum Gated {
@@ -145,8 +140,7 @@ pub(crate) fn stage_gate(
     proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
     proposal.effect = asked.gate.effect;
     let event = part.queue.stage(proposal, at.0)?;
-    let tie = GatedNote { call: place.clone(), proposal: event.proposal };
-    let note = journal::note(LAYER, GATED, at, &tie);
+    let note = notes::resolve::gated(place, event.proposal, at);
     Ok((event, note))
 }
 

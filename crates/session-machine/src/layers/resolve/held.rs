@@ -3,32 +3,12 @@
 //! A model that writes "edit, then run the tests" in one turn means it in that order. What looks runs at once; what may
 //! change something waits until the edits that were called ahead of it are applied or put aside.
 
-use serde::{Deserialize, Serialize};
 use trunkline_message_tree::Timestamp;
-use trunkline_session_store::Record;
 
-use super::rules::{self, Turn};
-use super::{Id, LAYER, Part, Setting, Work, work_on};
-use crate::{CallPlace, journal};
-
-pub(crate) const UNTOLD: &str = "untold";
-pub(crate) const TOLD: &str = "told";
-
-/// Words for the model that came while its turn was open.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct UntoldNote {
-    pub(crate) text: String,
-}
-
-/// Returns the record of words that are told when the turn is over.
-pub(crate) fn untold(text: &str, at: Timestamp) -> Record {
-    journal::note(LAYER, UNTOLD, at, &UntoldNote { text: text.to_owned() })
-}
-
-/// Returns the record after which nothing is untold; it travels with the words.
-pub(crate) fn told(at: Timestamp) -> Record {
-    journal::note(LAYER, TOLD, at, &serde_json::json!({}))
-}
+use crate::layers::resolve::rules::{self, Turn};
+use crate::layers::resolve::{Part, Setting, work_on};
+use crate::words::call::CallPlace;
+use crate::words::work::{Id, Work};
 
 /// Returns the edits that a call has staged and that somebody else than the model has yet to settle. The model cannot: its
 /// turn is open, and what it has not decided in it was not meant to be done before the rest.

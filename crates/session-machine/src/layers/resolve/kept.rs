@@ -3,40 +3,19 @@
 //! The fingerprints stand in the event that begins the attempt; this says where the bytes of each are. All of it travels in
 //! one batch, before the first byte is written.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::Timestamp;
-use trunkline_resolve_queue::{Attempt, Entry, Fingerprint, ProposalId};
-use trunkline_session_store::{Blob, Digest, Note, Record};
+use trunkline_resolve_queue::{Entry, Fingerprint, ProposalId};
+use trunkline_session_store::{Digest, Note};
 
-use super::LAYER;
-use crate::{Kept, RuntimeError, journal};
-
-/// What a blob of bytes that an apply wrote over is called.
-const PREIMAGE: &str = "preimage";
-/// What the note is called that says which bytes belong to an attempt.
-pub(crate) const KEPT: &str = "kept";
+use crate::notes::preimage::{KeptNote, Piece};
+use crate::notes::record;
+use crate::words::error::RuntimeError;
 
 /// How much of what an apply writes over is kept, in bytes. Of more nothing is kept, so that apply can neither be taken back
 /// nor be put back after a crash; a log holds every byte for ever.
 pub(crate) const MOST_KEPT: usize = 64 * 1024 * 1024;
-
-#[derive(Serialize, Deserialize)]
-struct KeptNote {
-    proposal: ProposalId,
-    attempt: u32,
-    kept: Vec<Piece>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Piece {
-    fingerprint: Fingerprint,
-    /// The bytes; none if nothing was there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    blob: Option<String>,
-}
 
 /// Where the bytes are that the newest attempt at each proposal wrote over.
 #[derive(Default)]
@@ -46,7 +25,7 @@ pub(crate) struct Preimages {
 
 impl Preimages {
     pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
-        let KeptNote { proposal, kept, .. } = journal::read(note)?;
+        let KeptNote { proposal, kept, .. } = record::read(note)?;
         self.pieces.insert(proposal, kept);
         Ok(())
     }
@@ -65,28 +44,4 @@ impl Preimages {
         });
         named.collect()
     }
-}
-
-/// Returns the records of what an attempt keeps; none if it keeps nothing.
-pub(crate) fn records(attempt: Attempt, kept: Vec<Kept>, at: Timestamp) -> Vec<Record> {
-    if kept.is_empty() {
-        return Vec::new();
-    }
-    let mut records = Vec::new();
-    let mut pieces = Vec::new();
-    let mut stored = BTreeSet::new();
-    for Kept { fingerprint, bytes } in kept {
-        let blob = bytes.map(|bytes| {
-            let blob = Blob { layer: LAYER.to_owned(), kind: PREIMAGE.to_owned(), at, bytes };
-            let digest = blob.digest();
-            if stored.insert(digest) {
-                records.push(Record::Blob(blob));
-            }
-            digest.to_string()
-        });
-        pieces.push(Piece { fingerprint, blob });
-    }
-    let note = KeptNote { proposal: attempt.proposal, attempt: attempt.number, kept: pieces };
-    records.push(journal::note(LAYER, KEPT, at, &note));
-    records
 }

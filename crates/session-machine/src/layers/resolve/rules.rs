@@ -8,15 +8,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, CUSTOM_TOOL, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict,
-    Rules, Ruling, Scope, State as At, Wanted,
+    ActorKind, CUSTOM_TOOL, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleId, RuleVerdict, Rules, Ruling,
+    Scope, State as At, Wanted,
 };
-use trunkline_session_store::Record;
 
-use super::{Approval, Asked, LAYER, Part, Setting};
-use crate::{Proposal, RuntimeError, journal};
-
-pub(crate) const RULE: &str = "rule";
+use crate::layers::resolve::{Part, Setting};
+use crate::words::approval::Approval;
+use crate::words::call::Proposal;
+use crate::words::runnable::Asked;
 
 /// How much of a rule's reason a model is told.
 const REASON: usize = 200;
@@ -34,10 +33,6 @@ pub(crate) enum Turn {
     Person,
     /// It failed so often that nobody is asked again.
     GiveUp,
-}
-
-pub(crate) fn note(event: &RuleEvent) -> Record {
-    journal::note(LAYER, RULE, Timestamp(event.at), event)
 }
 
 /// Returns whether a rule hands a decision to the model.
@@ -194,8 +189,4 @@ pub(crate) fn standing(rules: &Rules) -> Vec<RuleId> {
             .is_none_or(|one| one.revoked.is_some() || (one.rule.scope == Scope::Once && one.used > 0))
     };
     rules.iter().map(|standing| standing.id).filter(|id| !over(id)).collect()
-}
-
-pub(crate) fn unfit(source: &trunkline_resolve_queue::RuleError) -> RuntimeError {
-    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: RULE.to_owned(), fault: source.to_string() }
 }

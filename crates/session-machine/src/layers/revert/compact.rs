@@ -3,32 +3,19 @@
 //! A compaction that was made needs no note: its node is in the tree. One that failed does, or every process that takes
 //! the session up would ask for the same summary again.
 
-use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, Node, NodeId, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{
     CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
 };
-use trunkline_session_store::{Note as StoredNote, Record};
+use trunkline_session_store::Record;
 
-use super::{LAYER, Part, Setting};
-use crate::{Event, journal};
-
-pub(super) const BREAK: &str = "break";
-pub(super) const FAILED: &str = "compaction_failed";
+use crate::layers::revert::{Part, Setting};
+use crate::notes;
+use crate::notes::revert::Failed;
 
 /// Whether and how prompts are compacted.
 pub(super) type CompactSetting = Option<CompactPolicy>;
-
-/// A summary could not be made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Failed {
-    /// Where the head was.
-    head: NodeId,
-    /// How large the prompt was.
-    tokens: u64,
-    reason: String,
-}
 
 impl Part {
     /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
@@ -98,7 +85,7 @@ pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) ->
 /// Returns the record of a compaction that came to nothing.
 pub(crate) fn compaction_failed(tree: &MessageTree, reason: String, at: Timestamp) -> Record {
     let failed = Failed { head: tree.head(), tokens: prompt_tokens(tree).tokens, reason };
-    journal::note(LAYER, FAILED, at, &failed)
+    notes::revert::compaction_failed(&failed, at)
 }
 
 /// Returns how many tokens a prompt of the model may have, as far as somebody said so.
@@ -111,16 +98,5 @@ pub(crate) fn window(setup: &crate::setup::Setup) -> Option<u64> {
 pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
     if let Some(reverts) = setting {
         reverts.window_tokens = window;
-    }
-}
-
-/// Returns what observers are told of a recorded note.
-pub(super) fn event(note: &StoredNote) -> Option<Event> {
-    match (note.layer.as_str(), note.kind.as_str()) {
-        (LAYER, BREAK) => journal::read(note).ok().map(Event::CacheBroken),
-        (LAYER, FAILED) => {
-            journal::read(note).ok().map(|Failed { reason, .. }| Event::CompactionFailed { reason })
-        }
-        _ => None,
     }
 }

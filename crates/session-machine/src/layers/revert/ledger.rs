@@ -8,10 +8,11 @@ use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCal
 use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
 use crate::acts::{Asked, Pause, View};
+use crate::choices;
 use crate::layers::resolve;
 use crate::setup::Setup;
 use crate::state::CallStatus;
-use crate::{Access, CallPlace, choices};
+use crate::words::call::{Access, CallPlace};
 
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
 ///

@@ -2,26 +2,13 @@
 //!
 //! Nothing is remembered: which request is the first one after a revert follows from the tree.
 
-use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, MoveId, NodeId, Role, Timestamp};
-use trunkline_revert::{CacheMiss, Expected};
-use trunkline_session_store::{Note as StoredNote, Record};
+use trunkline_revert::Expected;
+use trunkline_session_store::Record;
 
-use super::{CACHE_MISS, LAYER};
+use crate::notes;
+use crate::notes::revert::CacheMissNote;
 use crate::state::State;
-use crate::{Event, journal};
-
-/// What is kept of a miss.
-#[derive(Serialize, Deserialize)]
-struct CacheMissNote {
-    /// The revert after which it was.
-    #[serde(rename = "move")]
-    head_move: MoveId,
-    /// The message that brought the usage.
-    node: NodeId,
-    #[serde(flatten)]
-    miss: CacheMiss,
-}
 
 /// Returns the record of a miss, if the reply that comes to stand at `node` is the first one after a revert and its
 /// prompt was read less from the cache than was expected.
@@ -31,7 +18,7 @@ struct CacheMissNote {
 pub(crate) fn missed(state: &State, reply: &Message, node: NodeId, at: Timestamp) -> Option<Record> {
     let (head_move, expected) = awaited(state, reply)?;
     let miss = expected.check(&reply.usage?)?;
-    Some(journal::note(LAYER, CACHE_MISS, at, &CacheMissNote { head_move, node, miss }))
+    Some(notes::revert::missed(&CacheMissNote { head_move, node, miss }, at))
 }
 
 /// Returns what the next request is expected to read, if the head's latest move was a revert and nobody has replied since.
@@ -58,10 +45,4 @@ fn awaited(state: &State, reply: &Message) -> Option<(MoveId, Expected)> {
     let stays = tree.trunk().messages().rev();
     let before = left.chain(stays).find(|message| message.role == Role::Assistant);
     (before.is_some_and(|before| before.origin == reply.origin)).then_some((latest, expected))
-}
-
-/// Returns what observers are told of a recorded miss.
-pub(super) fn event(note: &StoredNote) -> Option<Event> {
-    let miss: CacheMissNote = serde_json::from_str(&note.body).ok()?;
-    Some(Event::CacheMissed { head_move: miss.head_move, miss: miss.miss })
 }

@@ -13,12 +13,8 @@ use trunkline_revert::{
 };
 use trunkline_session_store::Note as StoredNote;
 
-use crate::journal;
-
-/// A turn that has ended, as a watch sees it.
-pub(crate) const TURN: &str = "turn";
-/// A step back that was proposed, or what became of it.
-pub(crate) const PROPOSAL: &str = "proposal";
+use crate::notes::record;
+use crate::notes::revert::TURN;
 
 /// What the log holds of this.
 #[derive(Default)]
@@ -71,13 +67,13 @@ impl Steps {
     pub(crate) fn record(&mut self, note: &StoredNote) {
         self.copying = false;
         if note.kind == TURN {
-            if let Ok(turn) = journal::read::<Observation>(note) {
+            if let Ok(turn) = record::read::<Observation>(note) {
                 self.settle_move();
                 self.observe(StallEvent::Turn(turn));
             }
             return;
         }
-        let read: Option<ProposalEvent> = journal::read(note).ok();
+        let read: Option<ProposalEvent> = record::read(note).ok();
         let answered = read.as_ref().and_then(|event| match event {
             ProposalEvent::Answered { id, .. } => self.open.get(*id).cloned(),
             _ => None,
@@ -98,7 +94,7 @@ impl Steps {
     /// Keeps of a proposal that is passed over that its name is taken, and of one whose answer cannot be read that it is
     /// not open any more.
     fn pass_over(&mut self, note: &StoredNote) {
-        let Ok(body) = journal::read::<Value>(note) else { return };
+        let Ok(body) = record::read::<Value>(note) else { return };
         let id = |kind: &str| {
             let id = body.get(kind)?.get("id")?.as_u64()?;
             u32::try_from(id).ok().map(ProposalId)
