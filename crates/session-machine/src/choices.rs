@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice, ToolSpec};
+use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice};
 use trunkline_providers::Thinking;
 use trunkline_resolve_queue::resolve_tool;
 use trunkline_resolve_queue::{
-    ActorKind, Attempt, Choice, ChoiceQueue, Forcing, Gate, Policy, ProposalId, ResolutionDetails, Scene,
-    StandingHandler, State as At, Wire,
+    ActorKind, Attempt, Choice, ChoiceQueue, Forcing, Gate, ProposalId, ResolutionDetails, Scene,
+    State as At, Wire,
 };
 use trunkline_session_store::Note;
 
@@ -23,15 +23,6 @@ use crate::setup::{AskedModel, Setup};
 use crate::state::State;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
-
-/// What an agent is set up to do about it.
-#[derive(Default)]
-pub struct Setting {
-    /// How the model is brought to decide.
-    pub policy: Policy,
-    /// What resolutions go to while no proposal waits.
-    pub standing: Option<StandingHandler>,
-}
 
 /// What the log holds of it.
 #[derive(Default)]
@@ -132,39 +123,11 @@ impl Part {
     }
 }
 
-/// Returns the name that no tool of an agent may have that can offer this one.
-pub fn reserved(setup: &Setup) -> Option<String> {
-    let asks = resolve::offers(&setup.resolve) || setup.choices.standing.is_some();
-    asks.then(|| resolve_tool::NAME.to_owned())
-}
-
-/// Returns whether the tool is on offer. It depends on who may decide and never on what waits: a tool that comes and goes
-/// would cost the cached prompt each time.
-pub(crate) fn offers(setup: &Setup) -> bool {
-    let asks = resolve::offers(&setup.resolve) || setup.choices.standing.is_some();
-    // A tool of the agent's own that is called so keeps its name.
-    asks && !setup.catalogue.has(resolve_tool::NAME)
-}
-
-/// Returns the tool as the model is offered it.
-pub(crate) fn spec(setup: &Setup) -> Option<ToolSpec> {
-    offers(setup).then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
-}
-
-pub(crate) fn is_call(setup: &Setup, name: &str) -> bool {
-    name == resolve_tool::NAME && offers(setup)
-}
-
 /// Returns proposals that wait for the model by the rules of now, if it is offered the tool for them; `since` is when those were
 /// looked for whose time is not over.
 pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
-    let mut gate = part.queue.gate(since).filter(|gate| offers(setup) && gate.tool == resolve_tool::NAME)?;
+    let mut gate =
+        part.queue.gate(since).filter(|gate| setup.offers_resolve() && gate.tool == resolve_tool::NAME)?;
     // A rule that came later may have taken it from the model, or given it to somebody else.
     gate.waiting.retain(|attempt| {
         let entry = part.queue.get(attempt.proposal);
@@ -175,7 +138,7 @@ pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestam
 
 /// Returns what is left to do for a model that has said its last words.
 pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
-    if !offers(setup) {
+    if !setup.offers_resolve() {
         return Left::Nothing;
     }
     // Whatever is past its time was noted by then, or is in a moment: asked about once more it does no harm.

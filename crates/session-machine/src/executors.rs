@@ -1,6 +1,6 @@
 //! Which tool applies a proposal, found again from what is stored.
 
-use crate::catalogue::Catalogue;
+use crate::setup::catalogue::Catalogue;
 use crate::state::State;
 use crate::words::call::Proposal;
 

@@ -7,7 +7,6 @@
 pub mod across;
 pub mod acts;
 pub mod attempts;
-pub mod catalogue;
 pub mod choices;
 pub mod citing;
 pub mod commit_message;

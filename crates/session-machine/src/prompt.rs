@@ -4,15 +4,15 @@
 //! difference between the two is a repair that somebody can read.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, MessageList, ToolChoice, ToolSpec};
+use trunkline_message_tree::{Message, MessageList, ToolChoice};
 use trunkline_providers::{Request, Thinking, Trait, Traits};
 use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::layers::revert;
+use crate::prefixes;
 use crate::rendering::Rendering;
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
-use crate::{choices, prefixes};
 
 /// A request and what was repaired for it.
 pub struct Prompt {
@@ -56,7 +56,7 @@ pub fn build(
     request.tool_choice = held.choice.unwrap_or_default();
     request.extra.clone_from(&asking.extra);
     request.traits = prefixes::traits(state, setup);
-    let window = state.wants.window(model, revert::window(setup));
+    let window = state.wants.window(model, setup.window());
     let (rules, mut facts) = asked(&mut request, window, model);
     let binds = rules.reasoning_bound;
     if binds {
@@ -85,14 +85,6 @@ pub fn build(
         prefixes::Asked { prefix: prefix.digest(), rules }
     });
     Prompt { request, repairs, asked }
-}
-
-/// Returns the tools on offer.
-pub(crate) fn tools(setup: &Setup) -> Vec<ToolSpec> {
-    let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
-    tools.extend(choices::spec(setup));
-    tools.extend(revert::specs(&setup.revert));
-    tools
 }
 
 /// Takes the messages that lead the list from what was rendered or from what was sent last, where they are the same there.

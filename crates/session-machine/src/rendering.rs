@@ -9,6 +9,7 @@ use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId};
 use trunkline_sanitize::{LiveCheck, PrefixDigest, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::layers::revert;
+use crate::setup::revert::Setting;
 use crate::state::State;
 use crate::wants;
 
@@ -37,7 +38,7 @@ pub(crate) struct Legal {
 }
 
 impl Rendering {
-    fn new(setting: &revert::Setting, binds: bool) -> Self {
+    fn new(setting: &Setting, binds: bool) -> Self {
         Rendering {
             live: revert::Live::new(setting, binds),
             plain: Plain::default(),
@@ -50,11 +51,7 @@ impl Rendering {
     }
 
     /// Returns what is kept, and begins with nothing if there is nothing, or if it was rendered for a model of the other kind.
-    pub fn of<'a>(
-        kept: &'a mut Option<Box<Rendering>>,
-        setting: &revert::Setting,
-        binds: bool,
-    ) -> &'a mut Self {
+    pub fn of<'a>(kept: &'a mut Option<Box<Rendering>>, setting: &Setting, binds: bool) -> &'a mut Self {
         kept.take_if(|kept| kept.binds != binds);
         kept.get_or_insert_with(|| Box::new(Rendering::new(setting, binds)))
     }

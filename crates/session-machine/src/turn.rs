@@ -9,10 +9,11 @@ use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, T
 
 use crate::acts::{Asked as Questions, Pause, View, Wanted};
 use crate::attempts::brought_nothing;
-use crate::catalogue::TRUNCATED;
 use crate::choices;
 use crate::layers::{resolve, revert};
 use crate::setup::Setup;
+use crate::setup::catalogue::TRUNCATED;
+use crate::setup::revert::Setting;
 use crate::state::{CallStatus, OpenTurn, State};
 use crate::words::call::{Access, CallPlace, Declared};
 use crate::words::runnable::{self, Runnable};
@@ -175,15 +176,15 @@ fn next_in_turn(
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
             continue;
         }
-        let own = revert::is_call(&setup.revert, &call.name) || choices::is_call(setup, &call.name);
+        let own = setup.is_revert_call(&call.name) || setup.is_resolve_call(&call.name);
         if own && outcome == CallOutcome::Truncated {
             answers.push((place, TRUNCATED.to_owned()));
             continue;
         }
-        if revert::is_call(&setup.revert, &call.name) {
+        if setup.is_revert_call(&call.name) {
             continue;
         }
-        if choices::is_call(setup, &call.name) {
+        if setup.is_resolve_call(&call.name) {
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
@@ -262,7 +263,7 @@ struct Gates<'a> {
 }
 
 /// Decides the revert calls of a turn that have no result yet.
-pub(crate) fn drain(state: &State, setting: &revert::Setting, turn: &OpenTurn<'_>) -> revert::Drained {
+pub(crate) fn drain(state: &State, setting: &Setting, turn: &OpenTurn<'_>) -> revert::Drained {
     let finished = |index: u32| state.is_finished(&CallPlace { node: turn.node, index, id: String::new() });
     revert::drain(setting, &state.tree, turn.node, turn.message, finished)
 }

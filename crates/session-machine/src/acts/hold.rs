@@ -39,7 +39,7 @@ pub fn hold(view: &View<'_>) -> Result<Plan<Held>, Pause> {
     let spoke = head.role == Role::Assistant;
     // A rule by which the model was to be asked may just be over: it is told to go on all the same, or its own words would
     // come last.
-    let chosen = spoke && choices::offers(setup);
+    let chosen = spoke && setup.offers_resolve();
     if part.choices.queue.is_none() && !chosen && choices::gate(setup, part, 0, at).is_none() {
         return Ok(Plan::nothing().then(Held::default()));
     }

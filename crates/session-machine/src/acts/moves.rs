@@ -44,7 +44,7 @@ pub fn go_back(
     lesson: Option<&str>,
 ) -> Result<Plan, Pause> {
     let tree = &view.state.tree;
-    let planned = revert::plan_by_person(tree, to, lesson)?.in_window(revert::window(view.setup));
+    let planned = revert::plan_by_person(tree, to, lesson)?.in_window(view.setup.window());
     let mut draft = tree.draft();
     let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
     let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;

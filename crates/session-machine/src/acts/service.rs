@@ -4,7 +4,6 @@ use trunkline_message_tree::Message;
 use trunkline_providers::{ErrorKind, ProviderError, Trait};
 
 use crate::acts::{Plan, View};
-use crate::layers::revert;
 use crate::notes::service;
 use crate::words::asked::Asked;
 
@@ -39,7 +38,7 @@ pub fn shrink(view: &View<'_>, fault: &ProviderError, cuts: u8) -> Plan<bool> {
         return nothing();
     }
     let model = &view.setup.model;
-    let known = view.state.wants.window(model, revert::window(view.setup));
+    let known = view.state.wants.window(model, view.setup.window());
     // Of what is cut, two bytes stay for each token: a quarter of the largest, and each time a quarter of that.
     let fitting = largest as u64 / 8;
     let tokens = known.map_or(fitting, |known| fitting.min(known / 4));

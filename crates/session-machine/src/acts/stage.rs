@@ -13,7 +13,6 @@ use crate::acts::apply::on_one_line;
 use crate::acts::chain::{Chain, refused};
 use crate::acts::expire::{limit_time, limit_time_of};
 use crate::acts::{Pause, Plan, View};
-use crate::choices;
 use crate::layers::resolve::{self, prepared, rules};
 use crate::notes::resolve::note;
 use crate::words::call::{CallPlace, Proposal};
@@ -55,7 +54,7 @@ pub fn stage(
 fn staging_tool(view: &View<'_>, place: &CallPlace) -> Option<String> {
     let node = view.state.tree.node(place.node).ok()?;
     let name = &node.message().calls().nth(usize::try_from(place.index).ok()?)?.name;
-    (!choices::is_call(view.setup, name)).then(|| name.clone())
+    (!view.setup.is_resolve_call(name)).then(|| name.clone())
 }
 
 fn stage_one(

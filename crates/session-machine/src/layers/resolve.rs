@@ -30,27 +30,11 @@ use crate::notes::resolve::{
     UntoldNote, note, unfit_event, unfit_rule, word,
 };
 use crate::notes::{journal, record};
+use crate::setup::resolve::Setting;
 use crate::words::approval::Approval;
 use crate::words::call::{CallPlace, Proposal};
 use crate::words::error::RuntimeError;
 use crate::words::work::{Id, Work};
-
-/// Who decides in an agent.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Setting {
-    /// Who decides where no rule says otherwise.
-    pub approval: Approval,
-    /// Whether the agent was given a rule that lets the model decide.
-    pub model_by_rule: bool,
-}
-
-impl Setting {
-    /// Returns whether the model has the tool to decide with. The same as long as the agent lives: tools are part of
-    /// the cached prompt.
-    pub(crate) fn model_decides(self) -> bool {
-        self.approval == Approval::Model || self.model_by_rule
-    }
-}
 
 /// What the log holds of this layer.
 #[derive(Default)]
@@ -241,11 +225,6 @@ pub(crate) fn undecided(part: &Part) -> Vec<Id> {
 /// Returns what a verdict on the run has to wait for, as it is shown.
 pub(crate) fn unsettled(part: &Part) -> Vec<String> {
     part.queue.unsettled().map(|entry| entry.id.to_string()).collect()
-}
-
-/// Returns whether the model may be asked to decide on anything, whether something waits or not.
-pub(crate) fn offers(setting: &Setting) -> bool {
-    setting.model_decides()
 }
 
 pub(crate) fn because(reason: &str) -> String {

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use trunkline_message_tree::{
     Author, Draft, Entry, HeadMove, Link, Message, MessageList, MessageTree, MoveId, NodeId, Timestamp,
-    ToolSpec,
 };
 use trunkline_revert::{LiveContext, Mover, Note, NoteKind, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
@@ -22,16 +21,14 @@ use crate::notes::revert::{
     BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN,
 };
 use crate::notes::{self, record};
+use crate::setup::revert::Setting;
 use crate::words::error::RuntimeError;
 
 pub(crate) use self::price::missed;
 
 mod compact;
 
-pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room, set_window, window};
-
-/// Whether and how an agent's model may revert.
-pub(crate) type Setting = Option<Box<crate::words::reverts::Reverts>>;
+pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room};
 
 /// What the log holds of this layer.
 #[derive(Default)]
@@ -146,19 +143,6 @@ pub(crate) struct Leaving {
     pub(crate) outcome: Outcome,
     /// Whether somebody is to be asked what the branch came to.
     pub(crate) asks: bool,
-}
-
-/// Returns whether a call is answered here and never run.
-pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    setting.is_some() && [trunkline_revert::TOOL_NAME, trunkline_revert::OUTLINE_TOOL_NAME].contains(&name)
-}
-
-/// Returns the tools that the model is offered.
-pub fn specs(setting: &Setting) -> Vec<ToolSpec> {
-    let specs = setting.as_ref().map(|reverts| {
-        vec![trunkline_revert::tool_spec_for(reverts.prompts), trunkline_revert::outline_tool_spec()]
-    });
-    specs.unwrap_or_default()
 }
 
 /// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries

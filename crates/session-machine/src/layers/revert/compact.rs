@@ -10,7 +10,7 @@ use trunkline_revert::{
 };
 use trunkline_session_store::Record;
 
-use crate::layers::revert::{Part, Setting};
+use crate::layers::revert::Part;
 use crate::notes;
 use crate::notes::revert::Failed;
 
@@ -86,17 +86,4 @@ pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) ->
 pub(crate) fn compaction_failed(tree: &MessageTree, reason: String, at: Timestamp) -> Record {
     let failed = Failed { head: tree.head(), tokens: prompt_tokens(tree).tokens, reason };
     notes::revert::compaction_failed(&failed, at)
-}
-
-/// Returns how many tokens a prompt of the model may have, as far as somebody said so.
-pub(crate) fn window(setup: &crate::setup::Setup) -> Option<u64> {
-    let told = setup.revert.as_ref().and_then(|reverts| reverts.window_tokens);
-    told.or_else(|| setup.compaction.as_ref().map(|policy| policy.window_tokens))
-}
-
-/// Lets reverts say whether what they show again fits.
-pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
-    if let Some(reverts) = setting {
-        reverts.window_tokens = window;
-    }
 }

@@ -8,7 +8,6 @@ use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCal
 use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
 use crate::acts::{Asked, Pause, View};
-use crate::choices;
 use crate::layers::resolve;
 use crate::setup::Setup;
 use crate::state::CallStatus;
@@ -34,7 +33,7 @@ pub(super) fn of(
         // A move that a person makes closes the turn, and what had not begun never will.
         None if open == Some(place.node) => false,
         // What a decision led to is told of the files.
-        _ => call.name != OUTLINE_TOOL_NAME && !choices::is_call(setup, &call.name),
+        _ => call.name != OUTLINE_TOOL_NAME && !setup.is_resolve_call(&call.name),
     };
     let mut declared = Vec::new();
     for (node, message) in &messages {

@@ -1,17 +1,21 @@
 //! What an agent is set up to do, as values.
 
+pub mod catalogue;
+pub mod choices;
+pub mod resolve;
+pub mod revert;
+
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Origin, ToolSpec};
 use trunkline_providers::{Feature, Support, Thinking};
-use trunkline_revert::CompactPolicy;
+use trunkline_resolve_queue::resolve_tool;
+use trunkline_revert::{CompactPolicy, OUTLINE_TOOL_NAME, TOOL_NAME};
 
-use crate::catalogue::Catalogue;
-use crate::layers::{resolve, revert};
 use crate::notes::service::Service;
+use crate::setup::catalogue::Catalogue;
 use crate::words::retries::Retries;
-use crate::{choices, prompt};
 
 /// What an agent is set up to do.
 pub struct Setup {
@@ -132,8 +136,54 @@ impl Setup {
 
     /// Completes what depends on several parts: the window that reverts reckon with, and the list of tools.
     pub fn complete(&mut self) {
-        let window = revert::window(self);
-        revert::set_window(&mut self.revert, window);
-        self.tools = prompt::tools(self);
+        let window = self.window();
+        if let Some(reverts) = &mut self.revert {
+            reverts.window_tokens = window;
+        }
+        self.tools = self.catalogue.specs().cloned().collect();
+        self.tools.extend(self.resolve_spec());
+        self.tools.extend(revert::specs(&self.revert));
     }
+
+    /// Returns how many tokens a prompt of the model may have, as far as somebody said so.
+    pub(crate) fn window(&self) -> Option<u64> {
+        let told = self.revert.as_ref().and_then(|reverts| reverts.window_tokens);
+        told.or_else(|| self.compaction.as_ref().map(|policy| policy.window_tokens))
+    }
+
+    /// Returns whether a call is answered at the end of its turn and never run.
+    pub(crate) fn is_revert_call(&self, name: &str) -> bool {
+        self.revert.is_some() && [TOOL_NAME, OUTLINE_TOOL_NAME].contains(&name)
+    }
+
+    pub(crate) fn is_resolve_call(&self, name: &str) -> bool {
+        name == resolve_tool::NAME && self.offers_resolve()
+    }
+
+    /// Returns whether the tool `resolve` is on offer. It depends on who may decide and never on what waits: a tool that comes and
+    /// goes would cost the cached prompt each time.
+    pub(crate) fn offers_resolve(&self) -> bool {
+        // A tool of the agent's own that is called so keeps its name.
+        self.asks_to_resolve() && !self.catalogue.has(resolve_tool::NAME)
+    }
+
+    fn asks_to_resolve(&self) -> bool {
+        self.resolve.model_decides() || self.choices.standing.is_some()
+    }
+
+    /// Returns the tool `resolve` as the model is offered it.
+    fn resolve_spec(&self) -> Option<ToolSpec> {
+        self.offers_resolve().then(|| ToolSpec {
+            name: resolve_tool::NAME.to_owned(),
+            description: resolve_tool::DESCRIPTION.to_owned(),
+            input_schema: serde_json::from_str(resolve_tool::SCHEMA)
+                .expect("the schema is a constant that a test reads"),
+            strict: None,
+        })
+    }
+}
+
+/// Returns the name that no tool of an agent may have that can offer this one.
+pub fn reserved(setup: &Setup) -> Option<String> {
+    setup.asks_to_resolve().then(|| resolve_tool::NAME.to_owned())
 }

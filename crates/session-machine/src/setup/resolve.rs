@@ -1,0 +1,20 @@
+//! Who decides in an agent.
+
+use crate::words::approval::Approval;
+
+/// Who decides in an agent.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Setting {
+    /// Who decides where no rule says otherwise.
+    pub approval: Approval,
+    /// Whether the agent was given a rule that lets the model decide.
+    pub model_by_rule: bool,
+}
+
+impl Setting {
+    /// Returns whether the model has the tool to decide with. The same as long as the agent lives: tools are part of
+    /// the cached prompt.
+    pub(crate) fn model_decides(self) -> bool {
+        self.approval == Approval::Model || self.model_by_rule
+    }
+}
