@@ -3,37 +3,18 @@
 //! The tool-choice queue is stored whole whenever it has changed, in one batch with what it says: the reminder before a
 //! request, the reply after it. Which proposals wait is found anew each time, so nothing here can wait for what is gone.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-use trunkline_message_tree::{Author, Content, Message, NodeId, Timestamp, ToolChoice};
+use trunkline_message_tree::{Author, Content, Message, Timestamp, ToolChoice};
 use trunkline_providers::Thinking;
 use trunkline_resolve_queue::resolve_tool;
 use trunkline_resolve_queue::{
-    ActorKind, Attempt, Choice, ChoiceQueue, Forcing, Gate, ProposalId, ResolutionDetails, Scene,
-    State as At, Wire,
+    ActorKind, Attempt, Choice, Forcing, Gate, ProposalId, Scene, State as At, Wire,
 };
-use trunkline_session_store::Note;
 
-use crate::layers::resolve::{self, rules};
-use crate::notes::choice::{CHOICES, ChoicesNote, HeldTurn, RESOLVING, Reminded, ResolvingNote};
-use crate::notes::journal::CallFinished;
-use crate::notes::record;
+use crate::layers::resolve::rules;
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
+use crate::state::resolve::Part;
 use crate::words::call::CallPlace;
-use crate::words::error::RuntimeError;
-
-/// What the log holds of it.
-#[derive(Default)]
-pub struct Part {
-    /// The queue as it was recorded last; `None` if it never was.
-    pub queue: Option<ChoiceQueue>,
-    reminders: Vec<Reminded>,
-    held: Option<HeldTurn>,
-    meant: BTreeMap<(NodeId, u32), ResolutionDetails>,
-    resolved: BTreeMap<CallPlace, ResolutionDetails>,
-}
 
 /// What is left to do when the model has said its last words.
 pub(crate) enum Left {
@@ -45,87 +26,38 @@ pub(crate) enum Left {
     Person(Vec<ProposalId>),
 }
 
-impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
-        match note.kind.as_str() {
-            CHOICES => {
-                let ChoicesNote { queue, reminder, held } = record::read(note)?;
-                self.queue = Some(queue);
-                self.reminders.extend(reminder);
-                self.held = held.or(self.held.take());
-            }
-            RESOLVING => {
-                let ResolvingNote { call, details } = record::read(note)?;
-                self.meant.insert((call.node, call.index), details);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Forgets what was asked in another place: a session that was brought here is not held to it.
-    pub(crate) fn distrust(&mut self) {
-        self.queue = None;
-        self.held = None;
-    }
-
-    /// Takes in what was told of a call beside its result.
-    pub(crate) fn finished(&mut self, finished: &CallFinished) {
-        // Told by a later version in words of its own: the result stands for itself.
-        let told = finished.details.as_ref().and_then(|told| ResolutionDetails::deserialize(told).ok());
-        if let Some(details) = told {
-            self.resolved.insert(finished.call.clone(), details);
-        }
-    }
-
-    /// Returns what a call means, if that is settled.
-    pub(crate) fn meant(&self, place: &CallPlace) -> Option<&ResolutionDetails> {
-        self.meant.get(&(place.node, place.index))
-    }
-
-    /// Returns what the reply was held to that a call stands in.
-    pub(crate) fn held(&self, place: &CallPlace) -> Option<ProposalId> {
-        self.held.as_ref().filter(|held| held.node == place.node).map(|held| held.proposal)
-    }
-
-    /// Returns every resolution that the model made, by call.
-    pub fn resolved(&self) -> impl Iterator<Item = (&CallPlace, &ResolutionDetails)> {
-        self.resolved.iter()
-    }
-
-    /// Returns what the reminders are about that are still before the model's eyes.
-    pub(crate) fn reminded(&self, state: &State, rendered: &[Message]) -> Vec<Attempt> {
-        let said = |text: &str| {
-            let mut harness = rendered.iter().filter(|message| message.author == Author::Harness);
-            // Only a mark may stand before it: a summary that quotes it is about what is over.
-            harness.any(|message| message.text().ends_with(text))
-        };
-        let shown = self.reminders.iter().filter(|one| {
-            let words = state.tree.node(one.node).map(|node| node.message().text());
-            state.tree.is_on_trunk(one.node) && words.is_ok_and(|words| said(&words))
+/// Returns what the reminders are about that are still before the model's eyes.
+pub(crate) fn reminded(state: &State, rendered: &[Message]) -> Vec<Attempt> {
+    let said = |text: &str| {
+        let mut harness = rendered.iter().filter(|message| message.author == Author::Harness);
+        // Only a mark may stand before it: a summary that quotes it is about what is over.
+        harness.any(|message| message.text().ends_with(text))
+    };
+    let shown = state.resolve.choices.reminders.iter().filter(|one| {
+        let words = state.tree.node(one.node).map(|node| node.message().text());
+        state.tree.is_on_trunk(one.node) && words.is_ok_and(|words| said(&words))
+    });
+    let mut reminded: Vec<Attempt> = shown.flat_map(|one| one.about.iter().copied()).collect();
+    // The result that says that it is staged says how to resolve it.
+    for entry in state.resolve.queue.pending() {
+        let (dot, comma) = (format!("Staged as {}.", entry.id), format!("Staged as {},", entry.id));
+        let Some(call) = &entry.proposal.call else { continue };
+        let mut results = rendered.iter().flat_map(Message::results);
+        let staged = results.any(|result| {
+            // Its text is made only where it is asked for: there are many results, and each may be long.
+            let says = |words: String| words.contains(&dot) || words.contains(&comma);
+            result.call_id == call.call_id && says(result.text())
         });
-        let mut reminded: Vec<Attempt> = shown.flat_map(|one| one.about.iter().copied()).collect();
-        // The result that says that it is staged says how to resolve it.
-        for entry in state.resolve.queue.pending() {
-            let (dot, comma) = (format!("Staged as {}.", entry.id), format!("Staged as {},", entry.id));
-            let Some(call) = &entry.proposal.call else { continue };
-            let mut results = rendered.iter().flat_map(Message::results);
-            let staged = results.any(|result| {
-                // Its text is made only where it is asked for: there are many results, and each may be long.
-                let says = |words: String| words.contains(&dot) || words.contains(&comma);
-                result.call_id == call.call_id && says(result.text())
-            });
-            if staged {
-                reminded.push(entry.attempt());
-            }
+        if staged {
+            reminded.push(entry.attempt());
         }
-        reminded
     }
+    reminded
 }
 
 /// Returns proposals that wait for the model by the rules of now, if it is offered the tool for them; `since` is when those were
 /// looked for whose time is not over.
-pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
+pub(crate) fn gate(setup: &Setup, part: &Part, since: u64, at: Timestamp) -> Option<Gate> {
     let mut gate =
         part.queue.gate(since).filter(|gate| setup.offers_resolve() && gate.tool == resolve_tool::NAME)?;
     // A rule that came later may have taken it from the model, or given it to somebody else.
@@ -137,7 +69,7 @@ pub(crate) fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestam
 }
 
 /// Returns what is left to do for a model that has said its last words.
-pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
+pub(crate) fn left(setup: &Setup, part: &Part, at: Timestamp) -> Left {
     if !setup.offers_resolve() {
         return Left::Nothing;
     }
@@ -202,12 +134,12 @@ pub(crate) fn tool_choice(choice: Choice) -> ToolChoice {
 }
 
 /// Whether proposals of this session may wait for the model at all.
-pub(crate) fn may_wait(part: &resolve::Part, id: ProposalId) -> bool {
+pub(crate) fn may_wait(part: &Part, id: ProposalId) -> bool {
     part.queue.get(id).is_some_and(|entry| entry.awaits_decision() && entry.may_approve(ActorKind::Model))
 }
 
 /// Returns whether a call has been decided in a process that is gone, and nothing is left to be done for it.
-pub(crate) fn is_carried_out(part: &resolve::Part, place: &CallPlace) -> bool {
+pub(crate) fn is_carried_out(part: &Part, place: &CallPlace) -> bool {
     let meant = part.choices.meant(place).and_then(|meant| part.queue.get(meant.proposal?));
     meant.is_some_and(|entry| entry.state != At::Approved)
 }

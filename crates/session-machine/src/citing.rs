@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use trunkline_decision_objects::{Citations, Cost, FileState, NonBlank};
 use trunkline_message_tree::{Author, NodeId, Role, Usage};
 
-use crate::layers::decision::{OpenRun, digest, relative_path};
+use crate::layers::decision::{digest, relative_path};
 use crate::layers::resolve;
 use crate::state::State;
+use crate::state::decision::OpenRun;
 use crate::words::files::FileStates;
 
 /// Returns what the verdict of a run cites. `files` are those that it changed, as far as is known how they were and are.

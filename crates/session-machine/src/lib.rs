@@ -16,14 +16,12 @@ pub mod layers;
 pub mod notes;
 pub mod prefixes;
 pub mod prompt;
-pub mod rare;
 pub mod rendering;
 pub mod setup;
 pub mod spine;
 pub mod state;
 pub mod trimming;
 pub mod turn;
-pub mod wants;
 pub mod words;
 
 pub use words::approval::Approval;

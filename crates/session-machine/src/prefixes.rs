@@ -7,41 +7,16 @@
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, NodeId, Timestamp, ToolSpec};
 use trunkline_providers::{Trait, Traits};
-use trunkline_sanitize::{Prefix, PrefixDigest, Prefixes, WireRules};
-use trunkline_session_store::{Note, Record};
+use trunkline_sanitize::{Prefix, PrefixDigest, WireRules};
+use trunkline_session_store::Record;
 
 use crate::notes::answer::{WrittenUnder, written_under};
-use crate::notes::record;
 use crate::setup::Setup;
 use crate::state::State;
 
 /// Fields that can be added to a request and that a service reads before the messages, or in their place.
 const AHEAD: [&str; 8] =
     ["system", "tools", "instructions", "toolConfig", "mcp_servers", "prompt", "messages", "input"];
-
-/// What the log holds of it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
-    known: Prefixes,
-}
-
-impl Part {
-    pub(crate) fn record(&mut self, note: &Note) {
-        // What another version wrote must not make the whole session unreadable: of that answer nothing is known then.
-        if let Ok(WrittenUnder { node, prefix }) = record::read(note) {
-            self.known.insert(node, prefix);
-        }
-    }
-
-    /// Forgets what came with an import.
-    pub(crate) fn distrust(&mut self) {
-        self.known = Prefixes::default();
-    }
-
-    pub(crate) fn known(&self) -> &Prefixes {
-        &self.known
-    }
-}
 
 /// What a request was that is about to be sent, for the record beside its answer.
 pub struct Asked {

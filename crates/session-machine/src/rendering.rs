@@ -10,8 +10,7 @@ use trunkline_sanitize::{LiveCheck, PrefixDigest, Repair, RequestFacts, WireRule
 
 use crate::layers::revert;
 use crate::setup::revert::Setting;
-use crate::state::State;
-use crate::wants;
+use crate::state::{State, wants};
 
 /// What a session keeps of its requests.
 pub struct Rendering {

@@ -17,13 +17,16 @@ use trunkline_session_store::Record;
 use crate::acts::chain::Chain;
 use crate::acts::recover::{LEFT_MEANWHILE, Left, half_done, put_back, take_over};
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::resolve::kept::MOST_KEPT;
 use crate::layers::resolve::{because, harness, is_left};
 use crate::notes::preimage;
 use crate::notes::resolve::note;
 use crate::words::call::{CallPlace, Kept};
 use crate::words::error::RuntimeError;
 use crate::words::lease::LEASE_MS;
+
+/// How much of what an apply writes over is kept, in bytes. Of more nothing is kept, so that apply can neither be taken back
+/// nor be put back after a crash; a log holds every byte for ever.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";

@@ -8,8 +8,8 @@
 use trunkline_decision_objects::Decision;
 
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::decision::Unbound;
 use crate::notes::binding::bound;
+use crate::state::decision::Unbound;
 use crate::words::bound::{BindingState, Bound};
 use crate::words::error::RuntimeError;
 use crate::words::files::WorkspaceFault;

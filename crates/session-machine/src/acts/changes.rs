@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use trunkline_decision_objects::DecisionId;
 
 use crate::acts::{Asked, Pause, Question, View};
-use crate::layers::decision::{OpenRun, Unseen};
+use crate::layers::decision::Unseen;
 use crate::layers::resolve;
 use crate::state::State;
+use crate::state::decision::OpenRun;
 use crate::turn;
 use crate::words::error::RuntimeError;
 use crate::words::files::{

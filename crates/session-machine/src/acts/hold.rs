@@ -53,7 +53,7 @@ pub fn hold(view: &View<'_>) -> Result<Plan<Held>, Pause> {
     // As the machine saw it when it chose to ask, or nobody would be reminded and it would choose so again.
     let gate = choices::gate(setup, part, if spoke { 0 } else { at.0 }, at);
     let rendered = gate.as_ref().filter(|_| !spoke).map(|_| view.rendered()).unwrap_or_default();
-    let reminded = part.choices.reminded(state, &rendered);
+    let reminded = choices::reminded(state, &rendered);
     let tools: Vec<&str> = setup.tools.iter().map(|spec| spec.name.as_str()).collect();
     let asked = setup.asking.thinking;
     let thinks = choices::thinks(asked, state, &setup.model);

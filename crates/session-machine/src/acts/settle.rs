@@ -13,7 +13,7 @@ use crate::acts::{Asked, Pause, Plan, View};
 use crate::layers::resolve;
 use crate::layers::revert::{self, Drained, Leaving, stall};
 use crate::notes::record::entries;
-use crate::state::{OpenTurn, State};
+use crate::state::{OpenTurn, State, steps};
 use crate::words::error::RuntimeError;
 use crate::words::reverts::{OnStall, Reverts};
 use crate::{notes, turn};
@@ -136,7 +136,7 @@ fn watch(
 
     let mut stall = watch.observe(&StallEvent::Turn(observation));
     let left = leaving.map(|leaving| &leaving.outcome.record);
-    if let Some(event) = left.and_then(stall::event_of) {
+    if let Some(event) = left.and_then(steps::event_of) {
         // What was noticed before the model went back is out of date with it.
         stall = watch.observe(&event);
     }

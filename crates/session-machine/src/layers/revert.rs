@@ -5,23 +5,18 @@
 
 mod ledger;
 mod price;
-pub mod stall;
+pub(crate) mod stall;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use trunkline_message_tree::{
-    Author, Draft, Entry, HeadMove, Link, Message, MessageList, MessageTree, MoveId, NodeId, Timestamp,
-};
-use trunkline_revert::{LiveContext, Mover, Note, NoteKind, Outcome, Plan, Rates, Reason, SummaryBy};
-use trunkline_session_store::{Note as StoredNote, Record};
+use trunkline_message_tree::{Author, Draft, HeadMove, Message, MessageList, MessageTree, NodeId, Timestamp};
+use trunkline_revert::{LiveContext, Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
+use trunkline_session_store::Record;
 
 use crate::acts::{Asked, Pause, View};
-use crate::notes::revert::{
-    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN,
-};
-use crate::notes::{self, record};
+use crate::notes;
 use crate::setup::revert::Setting;
+use crate::state::revert::Part;
 use crate::words::error::RuntimeError;
 
 pub(crate) use self::price::missed;
@@ -29,103 +24,6 @@ pub(crate) use self::price::missed;
 mod compact;
 
 pub(crate) use compact::{CompactPlan, compaction_due, compaction_failed, room};
-
-/// What the log holds of this layer.
-#[derive(Default)]
-pub struct Part {
-    /// What reverts have left for the model, oldest first.
-    pub notes: Vec<Note>,
-    /// Requests to revert, applied and refused, oldest first.
-    pub drained: Vec<trunkline_revert::Record>,
-    /// Merges, oldest first.
-    pub merges: Vec<trunkline_revert::MergeRecord>,
-    /// How often a summary was asked for, by the move that has none.
-    pub asked: HashMap<MoveId, u32>,
-    /// What a watch has seen, and the steps back that it has proposed.
-    pub steps: stall::Steps,
-    /// Where the provider's cache was lost, oldest first.
-    pub breaks: Vec<trunkline_revert::Break>,
-    /// The latest compaction that came to nothing, if none was made since.
-    failed: Option<Failed>,
-    /// Where the head was when the latest compaction was made.
-    covered_at: Option<NodeId>,
-    /// At least the bytes that become tokens of what is shown; unknown after a compaction and a move that touches one, until it
-    /// is asked for.
-    bytes: OnceLock<u64>,
-}
-
-impl Part {
-    pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
-        match note.kind.as_str() {
-            NOTE => self.notes.push(record::read(note)?),
-            DRAINED => {
-                let record: trunkline_revert::Record = record::read(note)?;
-                self.steps.reverted(&record);
-                self.drained.push(record);
-            }
-            TURN | PROPOSAL => self.steps.record(note),
-            MERGE => self.merges.push(record::read(note)?),
-            SUMMARY_ASKED => {
-                let SummaryAsked { head_move } = record::read(note)?;
-                *self.asked.entry(head_move).or_default() += 1;
-            }
-            // Like those, advice: what another version wrote must not make the whole session unreadable.
-            BREAK => self.breaks.extend(record::read::<trunkline_revert::Break>(note).ok()),
-            FAILED => self.failed = record::read(note).ok().or(self.failed.take()),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Takes in what the tree has done.
-    pub(crate) fn entry(&mut self, entry: &Entry, tree: &MessageTree) {
-        match entry {
-            Entry::Node { link: Link::Cover { .. }, .. } => self.bytes = OnceLock::new(),
-            Entry::Move(head_move) => {
-                let bytes = self.bytes.take().and_then(|bytes| compact::bytes_after(tree, head_move, bytes));
-                self.bytes = bytes.map_or_else(OnceLock::new, OnceLock::from);
-            }
-            Entry::Node { message, .. } => {
-                if let Some(bytes) = self.bytes.get_mut() {
-                    *bytes = bytes.saturating_add(trunkline_revert::token_bytes(message));
-                }
-            }
-        }
-        self.covered(entry, tree.head());
-        self.steps.entry(entry);
-    }
-
-    /// Begins to watch by these rules, after the log was read.
-    pub fn watch(&mut self, setting: &Setting) {
-        if let Some(reverts) = setting {
-            self.steps.watch(reverts.stall.clone());
-        }
-    }
-
-    /// Returns whether a step back is proposed that was not answered.
-    pub(crate) fn awaits_answer(&self) -> bool {
-        self.steps.open.open().next().is_some()
-    }
-
-    /// Returns the copies that the revert in this note has made of words of a person, with their originals.
-    pub(crate) fn copies(&self, note: &StoredNote) -> Vec<(NodeId, NodeId)> {
-        let last = self.drained.last().filter(|_| note.kind == DRAINED);
-        let links = last.map(|record| record.rebased.as_slice()).unwrap_or_default();
-        links.iter().map(|link| (link.original, link.copy)).collect()
-    }
-}
-
-impl Part {
-    /// Returns the notes of reverts of which nobody has said what they came to, oldest first.
-    pub fn unsaid(&self) -> impl Iterator<Item = &Note> {
-        let said: HashSet<MoveId> =
-            self.notes.iter().filter(|note| note.by == SummaryBy::Model).map(|note| note.made_by).collect();
-        self.notes.iter().filter(move |note| {
-            let mute = note.summary.is_none() || note.by == SummaryBy::Mechanical;
-            mute && note.kind != NoteKind::Undone && !said.contains(&note.made_by)
-        })
-    }
-}
 
 /// The answers to the revert calls of one turn.
 #[derive(Default)]

@@ -10,9 +10,10 @@ use trunkline_session_store::Record;
 use uuid::Uuid;
 
 use crate::layers::decision::patch::patch_set;
-use crate::layers::decision::{OpenRun, harness, time};
+use crate::layers::decision::{harness, time};
 use crate::notes;
 use crate::notes::decision::unfit;
+use crate::state::decision::OpenRun;
 use crate::words::close_as::CloseAs;
 use crate::words::error::RuntimeError;
 use crate::words::files::{Changes, Deciding, Left, WorkspaceFault};

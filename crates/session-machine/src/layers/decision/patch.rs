@@ -6,9 +6,9 @@ use trunkline_decision_objects::{Change, Diff, PatchSet, PatchSetId, RelativePat
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::Record;
 
-use crate::layers::decision::OpenRun;
 use crate::notes;
 use crate::notes::decision::{DecidingNote, unfit};
+use crate::state::decision::OpenRun;
 use crate::words::error::RuntimeError;
 use crate::words::files::{Changes, Deciding, FileChange};
 

@@ -10,10 +10,11 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::Record;
 
 use crate::layers::resolve::rules::{Turn, judge_call, turn_of};
-use crate::layers::resolve::{Part, because, call_ref};
+use crate::layers::resolve::{because, call_ref};
 use crate::notes;
 use crate::notes::resolve::note;
 use crate::setup::resolve::Setting;
+use crate::state::resolve::Part;
 use crate::words::approval::Approval;
 use crate::words::call::{Access, CallPlace, Gate, Proposal};
 use crate::words::runnable::Asked;

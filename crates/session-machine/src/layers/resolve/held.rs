@@ -6,8 +6,9 @@
 use trunkline_message_tree::Timestamp;
 
 use crate::layers::resolve::rules::{self, Turn};
-use crate::layers::resolve::{Part, work_on};
+use crate::layers::resolve::work_on;
 use crate::setup::resolve::Setting;
+use crate::state::resolve::Part;
 use crate::words::call::CallPlace;
 use crate::words::work::{Id, Work};
 

@@ -2,7 +2,8 @@
 
 use trunkline_resolve_queue::{ActorKind, State as At};
 
-use crate::layers::resolve::{Part, because};
+use crate::layers::resolve::because;
+use crate::state::resolve::Part;
 
 /// Returns what a person has rejected of what was proposed, with why, as far as it was settled after `since`.
 pub(crate) fn rejected(part: &Part, since: u64) -> Vec<(String, String)> {

@@ -12,8 +12,8 @@ use trunkline_resolve_queue::{
     Scope, State as At, Wanted,
 };
 
-use crate::layers::resolve::Part;
 use crate::setup::resolve::Setting;
+use crate::state::resolve::Part;
 use crate::words::approval::Approval;
 use crate::words::call::Proposal;
 use crate::words::runnable::Asked;

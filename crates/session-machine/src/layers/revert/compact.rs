@@ -3,30 +3,19 @@
 //! A compaction that was made needs no note: its node is in the tree. One that failed does, or every process that takes
 //! the session up would ask for the same summary again.
 
-use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, Node, NodeId, Role, StopReason, Timestamp};
+use trunkline_message_tree::{MessageTree, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{
     CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
 };
 use trunkline_session_store::Record;
 
-use crate::layers::revert::Part;
 use crate::notes;
 use crate::notes::revert::Failed;
+use crate::state::revert::Part;
 
 /// Whether and how prompts are compacted.
 pub(super) type CompactSetting = Option<CompactPolicy>;
-
-impl Part {
-    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
-    /// greater than that of the head at which it was made, and of those of other branches.
-    pub(crate) fn covered(&mut self, entry: &Entry, head: NodeId) {
-        if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
-            self.failed = None;
-            self.covered_at = Some(head);
-        }
-    }
-}
 
 /// Returns what has to be compacted before the model is asked again.
 ///
@@ -57,23 +46,6 @@ pub(crate) fn compaction_due(
     let grown =
         |failed: &Failed| plan.tokens.tokens >= failed.tokens.saturating_add(policy.least_tokens().max(1));
     failed.is_none_or(grown).then_some(plan)
-}
-
-/// Returns the bytes that become tokens after a move that the tree has made, given those before it; `None` if a compaction could be shown otherwise, or
-/// if words are missing. Costs what left the trunk and what came back.
-pub(super) fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64) -> Option<u64> {
-    let fork = tree.fork_of(head_move.from).ok()?;
-    let depth = tree.node(fork).ok()?.depth();
-    let ends =
-        |cover: &NodeId| tree.node(*cover).ok().and_then(Node::parent).and_then(|end| tree.node(end).ok());
-    if !tree.covering().iter().all(|cover| ends(cover).is_some_and(|end| end.depth() < depth)) {
-        return None;
-    }
-    let bytes = |tip| {
-        let line = tree.ancestry(tip).ok()?.take_while(|(id, _)| *id != fork);
-        line.map(|(_, node)| (!node.is_bare()).then(|| token_bytes(node.message()))).sum::<Option<u64>>()
-    };
-    before.checked_sub(bytes(head_move.from)?)?.checked_add(bytes(head_move.to)?)
 }
 
 /// Returns what can be compacted for a prompt that the provider found too long, once for each head.

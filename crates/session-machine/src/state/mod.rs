@@ -3,6 +3,18 @@
 //! There is no second truth: a resume folds the same records that the first process folded one by one, so what happens
 //! next is the same function of the same state.
 
+pub mod choices;
+pub mod decision;
+pub mod looks;
+pub(crate) mod prefixes;
+pub(crate) mod preimages;
+pub mod rare;
+pub mod resolve;
+pub mod revert;
+pub mod steps;
+pub mod tries;
+pub mod wants;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -11,15 +23,13 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
-use crate::attempts::Tries;
-use crate::layers::{decision, resolve, revert};
 use crate::notes::answer::{self, ATTEMPT};
 use crate::notes::journal::{self, CallFinished, CallStarted};
 use crate::notes::{self, record, service, tree};
-use crate::rare::{Rare, Unchanged};
+use crate::state::rare::{Rare, Unchanged};
+use crate::state::tries::Tries;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
-use crate::{prefixes, wants};
 
 /// A session's state.
 pub struct State {

@@ -1,4 +1,4 @@
-//! What applies keep of what they write over: the bytes as blobs, and a note that ties them to the attempt.
+//! Where the bytes are that applies have written over.
 //!
 //! The fingerprints stand in the event that begins the attempt; this says where the bytes of each are. All of it travels in
 //! one batch, before the first byte is written.
@@ -12,10 +12,6 @@ use trunkline_session_store::{Digest, Note};
 use crate::notes::preimage::{KeptNote, Piece};
 use crate::notes::record;
 use crate::words::error::RuntimeError;
-
-/// How much of what an apply writes over is kept, in bytes. Of more nothing is kept, so that apply can neither be taken back
-/// nor be put back after a crash; a log holds every byte for ever.
-pub(crate) const MOST_KEPT: usize = 64 * 1024 * 1024;
 
 /// Where the bytes are that the newest attempt at each proposal wrote over.
 #[derive(Default)]
