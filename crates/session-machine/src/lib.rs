@@ -6,17 +6,13 @@
 
 pub mod across;
 pub mod acts;
-pub mod attempts;
-pub mod choices;
-pub mod citing;
-pub mod commit_message;
 pub mod decided;
-pub mod executors;
 pub mod layers;
 pub mod notes;
 pub mod prefixes;
 pub mod prompt;
 pub mod rendering;
+pub mod rules;
 pub mod setup;
 pub mod spine;
 pub mod state;

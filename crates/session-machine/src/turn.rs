@@ -6,16 +6,20 @@
 use std::collections::HashMap;
 
 use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
+use trunkline_revert::CompactPlan;
 
 use crate::acts::{Asked as Questions, Pause, View, Wanted};
-use crate::attempts::brought_nothing;
-use crate::choices;
-use crate::layers::{resolve, revert};
+use crate::layers::revert;
+use crate::rules::answers::brought_nothing;
+use crate::rules::calls::{OUTCOME_UNKNOWN, is_exclusive, may_have_worked, only_looks};
+use crate::rules::compaction;
+use crate::rules::gates::{self, Gated};
+use crate::rules::{choices, waiting};
 use crate::setup::Setup;
 use crate::setup::catalogue::TRUNCATED;
 use crate::setup::revert::Setting;
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::words::call::{Access, CallPlace, Declared};
+use crate::words::call::{CallPlace, Declared};
 use crate::words::runnable::{self, Runnable};
 use crate::words::work::{Id, Work};
 
@@ -25,9 +29,6 @@ const NUDGES: usize = 3;
 const GO_ON_WINDOW: &str =
     "Your reply ended because the context window was full. Go on exactly where it ended, in few words.";
 const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
-/// What is said of a call that had begun in a process that is gone.
-pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun when the program ended, and no result was recorded; \
-     it may have done all, some or nothing of its work. Look before you repeat it.";
 const CUT_OFF: &str =
     "cut off: the program ended while this ran, and the turn was cancelled before it was run again";
 const GO_ON_EMPTY: &str =
@@ -55,7 +56,7 @@ pub enum Step {
     /// A run has to be opened before the model is asked.
     OpenRun,
     /// A summary has to take the place of older messages before the model is asked.
-    Compact(revert::CompactPlan),
+    Compact(CompactPlan),
     /// The model is asked.
     Request,
     /// The model is asked again, and not before this.
@@ -94,7 +95,7 @@ fn next_between(state: &State, setup: &Setup, facts: &Facts, at: Timestamp) -> S
     if cancelled {
         return Step::Rest;
     }
-    if let Some(work) = resolve::work(&setup.resolve, &state.resolve, at) {
+    if let Some(work) = waiting::work(&setup.resolve, &state.resolve, at) {
         return step_of(work, state.decision.is_open());
     }
     let head = state.head_message();
@@ -108,11 +109,11 @@ fn next_between(state: &State, setup: &Setup, facts: &Facts, at: Timestamp) -> S
     }
     if !state.decision.is_open() {
         // What came back with its branch waits although no run is open: whoever drives has to hear of it.
-        let waiting = resolve::undecided(&state.resolve);
+        let waiting = waiting::undecided(&state.resolve);
         return if waiting.is_empty() { Step::Rest } else { Step::Ask(waiting) };
     }
     if head.stop == Some(StopReason::ContextWindow)
-        && let Some(plan) = revert::compaction_due(&setup.compaction, &state.tree, &state.revert)
+        && let Some(plan) = compaction::compaction_due(&setup.compaction, &state.tree, &state.revert)
     {
         return Step::Compact(plan);
     }
@@ -142,7 +143,7 @@ fn ask(state: &State, setup: &Setup, waited: Option<Timestamp>, at: Timestamp) -
     if let Some(until) = until.filter(|until| *until > at && waited != Some(*until)) {
         return Step::Wait(until);
     }
-    match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+    match compaction::compaction_due(&setup.compaction, &state.tree, &state.revert) {
         Some(plan) => Step::Compact(plan),
         None => Step::Request,
     }
@@ -167,7 +168,7 @@ fn next_in_turn(
     for ((place, call), (_, outcome)) in turn.calls().zip(turn.message.call_outcomes()) {
         let status = state.call(&place);
         if matches!(status, Some(CallStatus::Finished { .. })) {
-            ahead.extend(resolve::ahead(&setup.resolve, &state.resolve, &place, at));
+            ahead.extend(waiting::ahead(&setup.resolve, &state.resolve, &place, at));
             continue;
         }
         // The model means what it wrote in the order in which it wrote it.
@@ -239,7 +240,7 @@ fn next_in_turn(
             false => Step::Resolve(place, arguments),
         });
     }
-    Ok(match resolve::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
+    Ok(match waiting::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
         Some(work) if !held.is_empty() => step_of(work, true),
         _ => Step::Settle,
     })
@@ -300,7 +301,7 @@ fn judge(
         place: place.clone(),
         tool: call.name.clone(),
         arguments: arguments.clone(),
-        asks_gate: resolve::asks_the_tool(&setup.resolve, &state.resolve, place, at),
+        asks_gate: gates::asks_the_tool(&setup.resolve, &state.resolve, place, at),
     });
     let gate = match gates.declared.get(place) {
         None => {
@@ -311,38 +312,18 @@ fn judge(
         Some(Ok(gate)) => gate.as_ref(),
     };
     let named = (call.name.as_str(), access, gate);
-    match resolve::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {
-        resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
+    match gates::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {
+        Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
             tool: call.name.clone(),
             arguments,
             approved,
         })),
-        resolve::Gated::Ask(asked) => Judged::Ask(asked),
-        resolve::Gated::Waiting(id) => Judged::Waiting(id),
-        resolve::Gated::Approve(id) => Judged::Approve(Box::new(Step::Work(Work::Approve(id)))),
-        resolve::Gated::Refused(text) => Judged::Answer(text),
+        Gated::Ask(asked) => Judged::Ask(asked),
+        Gated::Waiting(id) => Judged::Waiting(id),
+        Gated::Approve(id) => Judged::Approve(Box::new(Step::Work(Work::Approve(id)))),
+        Gated::Refused(text) => Judged::Answer(text),
     }
-}
-
-/// Returns whether a call had begun in a process that is gone, and may have changed something there. Of a tool that is not
-/// there any more nobody knows what it does.
-pub(crate) fn may_have_worked(state: &State, setup: &Setup, place: &CallPlace, call: &ToolCall) -> bool {
-    matches!(state.call(place), Some(CallStatus::Started)) && may_change(setup, &call.name)
-}
-
-/// Returns whether a call may change something.
-pub fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
-    may_change(setup, &call.tool)
-}
-
-/// Returns whether calls of a tool may change something.
-pub(crate) fn may_change(setup: &Setup, tool: &str) -> bool {
-    setup.catalogue.access(tool).is_none_or(|access| access == Access::Exclusive)
-}
-
-fn only_looks(setup: &Setup, call: &Runnable) -> bool {
-    setup.catalogue.access(&call.tool) == Some(Access::ReadOnly)
 }
 
 /// Takes the first call, and with it every read-only one that directly follows a read-only one.

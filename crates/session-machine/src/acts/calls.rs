@@ -8,10 +8,9 @@ use trunkline_session_store::Record;
 
 use crate::acts::stage::{begin_gate, finish_gate, stage};
 use crate::acts::{Asked, Pause, Plan, View, look};
-use crate::layers::resolve;
 use crate::notes::decision;
 use crate::notes::journal::{CallFinished, call_finished, call_started};
-use crate::turn;
+use crate::rules::{calls, gates};
 use crate::words::call::{CallPlace, Proposal, ToolOutput};
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
@@ -40,7 +39,7 @@ pub fn begin(
     calls: &[Runnable],
 ) -> Result<Plan<Vec<Option<Attempt>>>, Pause> {
     let mut plan = Plan::nothing();
-    if calls.iter().any(|call| turn::is_exclusive(view.setup, call)) {
+    if calls.iter().any(|call| calls::is_exclusive(view.setup, call)) {
         let (looked, event) = look::before(view, asked)?;
         plan.records.extend(looked);
         plan.events.extend(event);
@@ -99,7 +98,7 @@ pub fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
     for (call, text) in answers {
         let result = ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
         plan.records.push(finished(&call, &result, false, view.at));
-        plan.records.extend(resolve::drop_gate(&view.state.resolve, &call, view.at));
+        plan.records.extend(gates::drop_gate(&view.state.resolve, &call, view.at));
         plan.events.push(Event::CallFinished { call, result, elapsed: None });
     }
     plan

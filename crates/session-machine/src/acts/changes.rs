@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use trunkline_decision_objects::DecisionId;
 
 use crate::acts::{Asked, Pause, Question, View};
-use crate::layers::decision::Unseen;
-use crate::layers::resolve;
+use crate::rules::closing::Unseen;
+use crate::rules::{calls, written};
 use crate::state::State;
 use crate::state::decision::OpenRun;
-use crate::turn;
 use crate::words::error::RuntimeError;
 use crate::words::files::{
     Base, Changes, Deciding, FileStates, Left, OwnChanges, Span, Touched, WorkspaceFault,
@@ -171,8 +170,8 @@ impl View<'_> {
     /// Returns whether a run may have changed files that no proposal names.
     fn may_have_changed(&self, run: &OpenRun) -> bool {
         run.restoring.is_none()
-            && (run.started.iter().any(|tool| turn::may_change(self.setup, tool))
-                || !resolve::names_what_it_wrote(&self.state.resolve, run.opened))
+            && (run.started.iter().any(|tool| calls::may_change(self.setup, tool))
+                || !written::names_what_it_wrote(&self.state.resolve, run.opened))
     }
 
     /// Returns when a run could change files that no proposal names; `None` if that is not known.
@@ -182,7 +181,7 @@ impl View<'_> {
             Some(_) => Some([].as_slice()),
             None => run.looks.spans(),
         };
-        spans.filter(|_| resolve::names_what_it_wrote(&self.state.resolve, run.opened))
+        spans.filter(|_| written::names_what_it_wrote(&self.state.resolve, run.opened))
     }
 
     /// Returns the files that a run has written by itself, or perhaps has, each as it was before.
@@ -198,7 +197,7 @@ impl View<'_> {
                 let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
                 left.files.iter().filter(writes).map(was).collect()
             }
-            None => resolve::touched(&self.state.resolve, run.opened),
+            None => written::touched(&self.state.resolve, run.opened),
         }
     }
 }

@@ -12,12 +12,11 @@ use uuid::Uuid;
 use crate::acts::bind::not_committed;
 use crate::acts::changes::{Found, find, find_or_say_why};
 use crate::acts::{Asked, Pause, Plan, Question, View};
-use crate::citing;
-use crate::commit_message::commit_message;
-use crate::layers::decision::{self, Ending, How, Outcome, Stands, Unseen};
-use crate::layers::{resolve, revert};
 use crate::notes::binding::BindingNote;
 use crate::notes::record::entries;
+use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
+use crate::rules::commit_message::commit_message;
+use crate::rules::{branches, citing, opening, patch, rejected, waiting, written};
 use crate::state::decision::OpenRun;
 use crate::words::bound::Prepared;
 use crate::words::close_as::CloseAs;
@@ -52,7 +51,7 @@ pub fn check(view: &View<'_>, how: &CloseAs, restores: bool) -> Result<(), Runti
         };
         return Err(RuntimeError::Refused { reason: format!("say {wanted}") });
     }
-    let waiting = resolve::unsettled(&view.state.resolve);
+    let waiting = waiting::unsettled(&view.state.resolve);
     match waiting.is_empty() {
         true => Ok(()),
         false => Err(RuntimeError::Unsettled { proposals: waiting }),
@@ -110,13 +109,13 @@ pub fn close(
         _ => draft.head(),
     };
     let over = Over { commit: None, taken_back: None, head, ids };
-    let (records, decision) = decision::close(run, &ending(view, run, How::Closed(how), &found, over))?;
+    let (records, decision) = closing::close(run, &ending(view, run, How::Closed(how), &found, over))?;
     let mut batch = entries(draft);
     batch.extend(records);
     // A run that is tried again begins with what it is told, and where the files are now.
     if let CloseAs::Retry { reason } = how {
         let (start, [id]) = (asked.start()?, asked.new_ids()?);
-        batch.extend(decision::open(Some(&decision), id, reason, head, start, view.at)?);
+        batch.extend(opening::open(Some(&decision), id, reason, head, start, view.at)?);
     }
     Ok(Plan::of(batch).then((decision, found.others)))
 }
@@ -132,7 +131,7 @@ pub(crate) fn leave(view: &View<'_>, asked: &mut Asked<'_>, by: Author) -> Resul
     found.unknown = found.unknown.or_else(|| without_folder(found.unseen));
     let ids = asked.ids(ids_of(run, &found))?;
     let over = Over { commit: found.commit.as_deref(), taken_back: None, head: view.state.tree.head(), ids };
-    Ok(decision::close(run, &ending(view, run, How::Left(by), &found, over))?.0)
+    Ok(closing::close(run, &ending(view, run, How::Left(by), &found, over))?.0)
 }
 
 /// Finds out what the run has changed, and records what is about to be committed of it. With `commits` it is.
@@ -161,7 +160,7 @@ pub fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) -> Result
         decision: view.setup.files.names_decisions.then(|| decision.to_string()),
         made: found.made.clone(),
     };
-    let records = decision::announce(run, &deciding, changes, view.state.tree.head(), view.at)?;
+    let records = patch::announce(run, &deciding, changes, view.state.tree.head(), view.at)?;
     found.deciding = Some(deciding);
     Ok(Plan::of(records).then(found))
 }
@@ -202,7 +201,7 @@ pub fn conclude(
     let ids = asked.ids(ids_of(run, found))?;
     let taken_back = taken_back.filter(|_| commit.is_none());
     let over = Over { commit: commit.as_deref(), taken_back, head, ids };
-    let (records, decision) = decision::close(run, &ending(view, run, how, found, over))?;
+    let (records, decision) = closing::close(run, &ending(view, run, how, found, over))?;
     let Some(prepared) = prepared else {
         return Ok(Plan::of(records).then(Ended::Decided(Box::new(decision))));
     };
@@ -246,13 +245,13 @@ fn ending<'a>(view: &View<'_>, run: &OpenRun, how: How<'a>, found: &'a Found, ov
         unknown: found.unknown.as_ref(),
         left: found.left.as_ref(),
         cites: citing::citations(view.state, run, files),
-        approved_by: resolve::approver(&view.state.resolve, run.opened),
+        approved_by: written::approver(&view.state.resolve, run.opened),
         taken_back,
         answer: view.state.head_message().text(),
         how,
         head,
-        considered: revert::lessons(&view.state.revert, &view.state.tree, &prompts),
-        rejected: resolve::rejected(&view.state.resolve, run.opened),
+        considered: branches::lessons(&view.state.revert, &view.state.tree, &prompts),
+        rejected: rejected::rejected(&view.state.resolve, run.opened),
         at: view.at,
         ids,
     }

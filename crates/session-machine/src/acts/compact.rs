@@ -4,8 +4,8 @@ use trunkline_message_tree::Usage;
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
 use crate::acts::{Plan, View};
-use crate::layers::revert;
 use crate::notes::record::entries;
+use crate::rules::compaction;
 use crate::words::compacted::Compacted;
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
@@ -35,7 +35,7 @@ pub fn room(view: &View<'_>) -> Option<CompactPlan> {
     // Whoever named no window means the prompt as it is: that was too long.
     let unset = || Some(CompactPolicy::new(prompt_tokens(&view.state.tree).tokens));
     let setting = view.setup.compaction.or_else(unset);
-    revert::room(&setting, &view.state.tree, &view.state.revert)
+    compaction::room(&setting, &view.state.tree, &view.state.revert)
 }
 
 /// Puts a summary, with what the provider counted for it, in the place of what it stands for. The summary comes first and the
@@ -55,7 +55,7 @@ pub fn cover(
         return Ok(Plan::nothing().then(Made::Nothing));
     }
     let failed = |reason: String| {
-        let note = revert::compaction_failed(tree, reason.clone(), view.at);
+        let note = compaction::compaction_failed(tree, reason.clone(), view.at);
         Ok(Plan::of(vec![note]).then(Made::Failed(reason)))
     };
     let (text, usage) = match summary {

@@ -13,9 +13,9 @@ use trunkline_session_store::{InboxId, Record};
 
 use crate::acts::chain::{Chain, refused};
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::resolve::rules;
 use crate::notes::journal;
 use crate::notes::resolve::{self, note};
+use crate::rules::judging;
 use crate::words::error::RuntimeError;
 use crate::words::said::Said;
 
@@ -52,7 +52,7 @@ pub fn revoke_rule(view: &View<'_>, id: RuleId, reason: &str) -> Result<Plan, Pa
 pub fn adopt_rules(view: &View<'_>, kept: &[Rule]) -> Result<Plan, Pause> {
     let part = &view.state.resolve;
     let agent = Actor::new(ActorKind::Policy, "agent");
-    let events = part.rules.adopt(&rules::wanted_here(part, kept), &agent, view.at.0)?;
+    let events = part.rules.adopt(&judging::wanted_here(part, kept), &agent, view.at.0)?;
     Ok(Plan::of(events.iter().map(resolve::rule).collect()))
 }
 
@@ -102,12 +102,12 @@ pub fn decide_each(
         if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
             let part = &view.state.resolve;
             if said.verdict == Verdict::Approve
-                && let Some(reason) = rules::forbidden(part, &chain.rules, entry, &said.only, at)
+                && let Some(reason) = judging::forbidden(part, &chain.rules, entry, &said.only, at)
             {
                 decided.push((id, Err(RuntimeError::Refused { reason })));
                 continue;
             }
-            let judgement = rules::judge(part, &chain.rules, entry, at);
+            let judgement = judging::judge(part, &chain.rules, entry, at);
             chain.push(Ok(event.clone()))?;
             chain.use_asking(id, &judgement, at)?;
             if said.verdict == Verdict::Discard && view.state.resolve.gated_call(id).is_none() {
@@ -161,19 +161,19 @@ pub fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
     let at = view.at;
     let part = &view.state.resolve;
     let Some(entry) = part.queue.get(id) else { return Ok(Plan::nothing()) };
-    let judgement = rules::judge(part, &part.rules, entry, at);
-    let turn = rules::turn_of(&view.setup.resolve, part, entry, at);
+    let judgement = judging::judge(part, &part.rules, entry, at);
+    let turn = judging::turn_of(&view.setup.resolve, part, entry, at);
     let mut chain = Chain::of(view.state);
     match turn {
         // Nobody decides on it any more.
         _ if entry.is_past(at.0) => chain.push(chain.queue.expire(id, at.0))?,
-        rules::Turn::Approve if judgement.rules.is_empty() => {
+        judging::Turn::Approve if judgement.rules.is_empty() => {
             let always = Actor::new(ActorKind::Policy, "always");
             chain.decide(id, Ruling::new(Verdict::Approve, always, ""), at)?;
         }
-        rules::Turn::Approve | rules::Turn::Forbid => {
+        judging::Turn::Approve | judging::Turn::Forbid => {
             let why = chain.rule_on(id, &judgement, at)?;
-            if turn == rules::Turn::Forbid && part.gated_call(id).is_none() {
+            if turn == judging::Turn::Forbid && part.gated_call(id).is_none() {
                 let text = format!("{id} ({}) was discarded: {why}.", entry.proposal.label);
                 chain.records.extend(view.telling(&text)?);
             }
@@ -192,8 +192,8 @@ pub(crate) fn ruled(
 ) -> Result<Vec<Record>, RuntimeError> {
     let (part, at) = (&view.state.resolve, view.at);
     let Some(entry) = part.queue.get(id) else { return Ok(Vec::new()) };
-    let judgement = rules::judge(part, &part.rules, entry, at);
-    if !rules::may_model(&view.setup.resolve, part, entry, at) {
+    let judgement = judging::judge(part, &part.rules, entry, at);
+    if !judging::may_model(&view.setup.resolve, part, entry, at) {
         let by = Actor::new(ActorKind::Model, "");
         let may = judgement.deciders.into_iter().filter(|kind| *kind != ActorKind::Model).collect();
         return Err(refused(QueueError::NotPermitted { id, by, verb: Verb::Approve, may }));
@@ -246,7 +246,7 @@ impl Chain {
     /// Takes back every rule that came along from elsewhere: whoever gave it did not give it here.
     pub(crate) fn void_rules(&mut self, at: Timestamp) -> Result<(), RuntimeError> {
         let import = Actor::new(ActorKind::Policy, resolve::IMPORT);
-        for id in rules::standing(&self.rules) {
+        for id in judging::standing(&self.rules) {
             self.push_rule(self.rules.revoke(id, import.clone(), "it was not given here", at.0))?;
         }
         Ok(())

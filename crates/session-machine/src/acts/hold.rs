@@ -6,11 +6,11 @@ use trunkline_session_store::Record;
 
 use crate::acts::turn::GO_ON_FROM_HERE;
 use crate::acts::{Pause, Plan, View};
-use crate::choices;
 use crate::notes::choice::{self, HeldTurn, Reminded};
 use crate::notes::record::entries;
 use crate::prefixes::binds_reasoning;
 use crate::prompt::Held;
+use crate::rules::choices;
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
 

@@ -6,8 +6,8 @@ use trunkline_message_tree::{
 
 use crate::acts::calls::finished;
 use crate::acts::{Pause, Plan, View};
-use crate::layers::resolve;
 use crate::notes::record::entries;
+use crate::rules::gates;
 use crate::state::State;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
@@ -39,7 +39,7 @@ pub fn take(view: &View<'_>, call: &CallPlace, result: &ToolResult) -> Result<Pl
     let result = ToolResult { call_id: asked.id.clone(), ..result.clone() };
     if is_awaited(view.state, &call) {
         let mut plan = Plan::of(vec![finished(&call, &result, true, view.at)]);
-        plan.records.extend(resolve::drop_gate(&view.state.resolve, &call, view.at));
+        plan.records.extend(gates::drop_gate(&view.state.resolve, &call, view.at));
         plan.events.push(Event::CallFinished { call, result, elapsed: None });
         return Ok(plan.then(Late::Recorded));
     }

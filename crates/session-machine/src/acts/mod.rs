@@ -43,12 +43,12 @@ use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, Record};
 use uuid::Uuid;
 
-use crate::executors;
 use crate::layers::revert;
 use crate::notes::journal::{CallFinished, call_finished};
 use crate::notes::record::entries;
 use crate::notes::resolve::untold;
 use crate::prefixes::binds_reasoning;
+use crate::rules::executors;
 use crate::setup::Setup;
 use crate::state::State;
 use crate::words::bound::{Binding, BindingState, Bound, Prepared};

@@ -12,9 +12,11 @@ use trunkline_session_store::Record;
 use crate::acts::close::leave;
 use crate::acts::turn::say_after_assistant;
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::{resolve, revert};
+use crate::layers::revert;
 use crate::notes::record::entries;
 use crate::notes::{self, tree};
+use crate::rules::branches::{self, StepId};
+use crate::rules::{gates, staged};
 use crate::words::error::RuntimeError;
 
 /// Puts the head on any node. Returns where it was put.
@@ -92,7 +94,7 @@ pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Paus
         .flat_map(|turn| turn.calls().map(|(place, _)| place).collect::<Vec<_>>());
     let open = calls.filter(|place| !state.is_finished(place));
     let waited: Vec<Record> =
-        open.flat_map(|place| resolve::drop_gate(&state.resolve, &place, view.at)).collect();
+        open.flat_map(|place| gates::drop_gate(&state.resolve, &place, view.at)).collect();
     view.close_turn(&mut draft, "not run: a person merged other branches here first")?;
     merge.into = draft.head();
     let outcome = merge.outcome(view.at);
@@ -151,7 +153,7 @@ pub(crate) fn move_head(
     mut draft: Draft<'_>,
     notes: Vec<Record>,
     (head_move, name): (HeadMove, String),
-    (results, accepted): (&[NodeId], Option<revert::StepId>),
+    (results, accepted): (&[NodeId], Option<StepId>),
 ) -> Result<Vec<Record>, Pause> {
     let (state, tree) = (view.state, &view.state.tree);
     let (left, back) = exchanged(tree, head_move.to, results)?;
@@ -170,9 +172,9 @@ pub(crate) fn move_head(
     }
     let mut records = entries(draft);
     records.extend(notes);
-    records.extend(revert::overtaken(&state.revert, &left, accepted, view.at));
-    records.extend(resolve::supersede_left(&state.resolve, &left, &name, view.at));
-    records.extend(resolve::restore_back(&state.resolve, &back, view.at));
+    records.extend(branches::overtaken(&state.revert, &left, accepted, view.at));
+    records.extend(staged::supersede_left(&state.resolve, &left, &name, view.at));
+    records.extend(staged::restore_back(&state.resolve, &back, view.at));
     records.extend(abandoned);
     Ok(records)
 }

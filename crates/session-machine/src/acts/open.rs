@@ -5,9 +5,9 @@ use trunkline_session_store::Record;
 use uuid::Uuid;
 
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::decision;
 use crate::notes::record::entries;
 use crate::notes::resolve;
+use crate::rules::opening;
 use crate::words::error::RuntimeError;
 use crate::words::start::Start;
 
@@ -80,7 +80,7 @@ fn opening(
     match beginning {
         Some((start, id)) => {
             let last = view.state.decision.last();
-            Ok(decision::open(last, id, goal, prompt, start, view.at)?.into())
+            Ok(opening::open(last, id, goal, prompt, start, view.at)?.into())
         }
         None => Ok(Vec::new()),
     }

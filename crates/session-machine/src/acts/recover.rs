@@ -15,9 +15,9 @@ use trunkline_session_store::InboxId;
 use crate::acts::apply::{NOBODY_LOOKED, discarded, on_one_line};
 use crate::acts::chain::Chain;
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::resolve::{harness, is_left};
 use crate::notes::decision::based;
 use crate::notes::resolve::{IMPORT, distrusted, note};
+use crate::rules::staged::{harness, is_left};
 use crate::words::call::Kept;
 use crate::words::error::RuntimeError;
 

@@ -8,11 +8,11 @@ use trunkline_session_store::Record;
 
 use crate::acts::hold::heard;
 use crate::acts::{Plan, View};
-use crate::attempts::{self, brought_nothing};
-use crate::layers::revert;
 use crate::notes::answer::{self, attempted};
 use crate::notes::record::entries;
 use crate::prefixes;
+use crate::rules::answers::{self, brought_nothing};
+use crate::rules::price;
 use crate::words::attempt::Attempt;
 use crate::words::error::RuntimeError;
 use crate::words::retries::{Cause, Retries};
@@ -96,11 +96,11 @@ pub fn take_reply(view: &View<'_>, mut came: Came) -> Result<Plan<Result<u64, Ru
         return Ok(Plan { records, events: Vec::new(), then: Err(fault.clone().into()) });
     }
     let nothing = message.as_ref().filter(|_| !came.cancelled && fault.is_none()).and_then(brought_nothing);
-    let nothing = nothing.map(|why| attempts::remarked(why, came.remark.as_deref()));
+    let nothing = nothing.map(|why| answers::remarked(why, came.remark.as_deref()));
     let why = match fault {
         // The model wrote it so: the same request may well bring the same.
         Some(ProviderError::Decode(DecodeError::UnreadCall { reason, .. })) => {
-            Some(InVain::Nothing(format!("{}: {reason}", attempts::UNREAD_CALL)))
+            Some(InVain::Nothing(format!("{}: {reason}", answers::UNREAD_CALL)))
         }
         fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
     };
@@ -111,7 +111,7 @@ pub fn take_reply(view: &View<'_>, mut came: Came) -> Result<Plan<Result<u64, Ru
     let Some(message) = message else { return Ok(Plan { records, events, then: Ok(0) }) };
     let tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
     let mut draft = state.tree.draft();
-    let missed = state.tree.next_id().and_then(|node| revert::missed(state, &message, node, at));
+    let missed = state.tree.next_id().and_then(|node| price::missed(state, &message, node, at));
     let bound = came.behind.and_then(|behind| behind.record(state.tree.next_id()?, &message, at));
     draft.append(message, at)?;
     let mut all = entries(draft);
@@ -145,7 +145,7 @@ fn in_vain(
     // How often it was looked for says nothing of how often it was made.
     let failed = if known.is_some() && answer.is_none() { 1 } else { attempt };
     // What is fetched is not made again.
-    let ran_tools = answer.is_none() && message.as_ref().is_some_and(attempts::ran_tools);
+    let ran_tools = answer.is_none() && message.as_ref().is_some_and(answers::ran_tools);
     let (cause, words, wait) = match &why {
         InVain::Failed(fault) => {
             let retries = retries(view, fault);
@@ -163,7 +163,7 @@ fn in_vain(
     let message = message.map(|mut message| {
         // What is fetched later is paid once, and counted then.
         if cause != Cause::Nothing && answer.is_none() {
-            let (usage, guessed) = attempts::completed(message.usage, &came.sent, &message);
+            let (usage, guessed) = answers::completed(message.usage, &came.sent, &message);
             (message.usage, estimated) = (Some(usage), guessed);
         }
         tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
@@ -173,7 +173,7 @@ fn in_vain(
     let mut draft = state.tree.draft();
     let node = message.map(|message| draft.file(head, message, at)).transpose()?;
     if cause == Cause::Nothing && wait.is_some() {
-        let nudge = if words.starts_with(attempts::UNREAD_CALL) { CALL_AGAIN } else { SAY_SOMETHING };
+        let nudge = if words.starts_with(answers::UNREAD_CALL) { CALL_AGAIN } else { SAY_SOMETHING };
         draft.append(Message::harness(nudge), at)?;
     }
     let note = Attempt {

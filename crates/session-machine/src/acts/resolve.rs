@@ -14,10 +14,10 @@ use trunkline_session_store::Record;
 use crate::acts::decide::ruled;
 use crate::acts::stage::stage;
 use crate::acts::{Asked, Pause, Plan, View, calls, look};
-use crate::choices;
-use crate::layers::resolve::because;
 use crate::notes::choice;
 use crate::notes::resolve::note;
+use crate::rules::choices;
+use crate::rules::staged::because;
 use crate::words::call::{CallPlace, ToolOutput};
 use crate::words::error::RuntimeError;
 

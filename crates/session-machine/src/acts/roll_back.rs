@@ -10,10 +10,9 @@ use trunkline_message_tree::{Message, Timestamp};
 
 use crate::acts::changes::{is_committed, left_by};
 use crate::acts::{Asked, Pause, Pieces, Plan, Question, View};
-use crate::citing;
-use crate::layers::{decision, resolve};
 use crate::notes::decision::restoring;
 use crate::notes::record::entries;
+use crate::rules::{citing, closing, opening, waiting};
 use crate::words::call::Kept;
 use crate::words::error::RuntimeError;
 use crate::words::files::{Base, Comparison, FileStates, KeptFile, Left, Touched, WorkspaceFault};
@@ -71,7 +70,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId, commits: bo
     let decided = view.state.decision.decisions.get(of).map(|of| of.at().milliseconds());
     let decided = decided.and_then(|decided| u64::try_from(decided).ok()).map_or(view.at, Timestamp);
     let goal = format!("roll back {of}");
-    records.extend(decision::open(None, id, &goal, prompt, base, view.at.max(decided))?);
+    records.extend(opening::open(None, id, &goal, prompt, base, view.at.max(decided))?);
     let files = comparison.files.into_iter().map(|file| file.path).collect();
     records.push(restoring(of, Some(commits), files, view.at));
     Ok(Plan::of(records))
@@ -83,7 +82,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId, commits: bo
 ///
 /// [`RuntimeError`]: why it cannot be done.
 pub fn check_at_rest(view: &View<'_>) -> Result<(), RuntimeError> {
-    let waiting = resolve::unsettled(&view.state.resolve);
+    let waiting = waiting::unsettled(&view.state.resolve);
     if !waiting.is_empty() {
         return Err(RuntimeError::Unsettled { proposals: waiting });
     }
@@ -197,7 +196,7 @@ pub fn give_up(
     };
     let mut records = entries(draft);
     let cites = citing::citations(view.state, run, remains);
-    let (decided, decision) = decision::give_up(run, &why, left.as_ref(), cites, head, id, view.at)?;
+    let (decided, decision) = closing::give_up(run, &why, left.as_ref(), cites, head, id, view.at)?;
     records.extend(decided);
     Ok(Plan::of(records).then((Some(decision), WorkspaceFault { message: why })))
 }

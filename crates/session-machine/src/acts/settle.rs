@@ -10,9 +10,9 @@ use crate::acts::close::leave;
 use crate::acts::moves::move_head;
 use crate::acts::turn::{append_results, say_after_assistant};
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::resolve;
-use crate::layers::revert::{self, Drained, Leaving, stall};
+use crate::layers::revert::{self, Drained, Leaving};
 use crate::notes::record::entries;
+use crate::rules::{staged, stall};
 use crate::state::{OpenTurn, State, steps};
 use crate::words::error::RuntimeError;
 use crate::words::reverts::{OnStall, Reverts};
@@ -44,7 +44,7 @@ pub fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
         }
         notes.extend(leaving.records(at));
         let name = leaving.move_name();
-        notes.extend(resolve::supersede_left(&state.resolve, leaving.left(), &name, at));
+        notes.extend(staged::supersede_left(&state.resolve, leaving.left(), &name, at));
         notes.extend(abandoned);
     }
     let mut records: Vec<Record> = entries(draft);
@@ -206,7 +206,7 @@ fn propose(
             added.tell(event)?;
         }
         let name = leaving.move_name();
-        added.records.extend(resolve::supersede_left(&view.state.resolve, leaving.left(), &name, at));
+        added.records.extend(staged::supersede_left(&view.state.resolve, leaving.left(), &name, at));
         added.records.extend(abandoned);
     } else if reverts.on_stall != OnStall::TellPerson {
         draft.append(Message::harness(proposal.text_for_model()), at)?;

@@ -13,8 +13,9 @@ use crate::acts::apply::on_one_line;
 use crate::acts::chain::{Chain, refused};
 use crate::acts::expire::{limit_time, limit_time_of};
 use crate::acts::{Pause, Plan, View};
-use crate::layers::resolve::{self, prepared, rules};
 use crate::notes::resolve::note;
+use crate::rules::staged::{self, prepared};
+use crate::rules::{gates, judging};
 use crate::words::call::{CallPlace, Proposal};
 use crate::words::error::RuntimeError;
 use crate::words::runnable::Asked;
@@ -64,7 +65,7 @@ fn stage_one(
     place: &CallPlace,
 ) -> Result<String, RuntimeError> {
     let at = view.at;
-    let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
+    let judgement = judging::judge_edit(&chain.rules, &proposal, &judging::written(&proposal), at);
     let mut proposal = prepared(&view.setup.resolve, proposal, &judgement, place);
     limit_time(&mut proposal, at, view.setup.expire_after);
     let label = proposal.label.clone();
@@ -112,10 +113,10 @@ fn stage_one(
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn stage_gate(view: &View<'_>, place: &CallPlace, asked: &Asked) -> Result<Plan, Pause> {
     let at = view.at;
-    let (mut event, tie) = resolve::stage_gate(&view.state.resolve, asked, place, at)?;
+    let (mut event, tie) = gates::stage_gate(&view.state.resolve, asked, place, at)?;
     limit_time_of(&mut event, view.setup.expire_after);
     let mut chain = Chain::of(view.state);
-    let judgement = rules::judge_call(&chain.rules, asked, at);
+    let judgement = judging::judge_call(&chain.rules, asked, at);
     let id = event.proposal;
     chain.push(Ok(event))?;
     chain.records.push(tie);
@@ -152,11 +153,11 @@ impl Chain {
         judgement: &Judgement,
         at: Timestamp,
     ) -> Result<String, RuntimeError> {
-        let Some(mut ruling) = rules::ruling(&self.rules, judgement) else { return Ok(String::new()) };
+        let Some(mut ruling) = judging::ruling(&self.rules, judgement) else { return Ok(String::new()) };
         let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
         if ruling.verdict == Verdict::Discard && !policy {
             // What was staged for persons alone is forbidden as well; the program cleans up.
-            ruling.by = resolve::harness();
+            ruling.by = staged::harness();
         }
         let reason = ruling.reason.clone();
         self.decide(id, ruling, at)?;

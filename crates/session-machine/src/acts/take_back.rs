@@ -13,7 +13,7 @@ use crate::acts::chain::Chain;
 use crate::acts::expire::limit_time;
 use crate::acts::recover::kept_of;
 use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::resolve::rules;
+use crate::rules::judging;
 use crate::words::call::{Kept, Proposal};
 
 /// Stages what takes an applied proposal back, as far as that was not done yet. Returns its name.
@@ -73,10 +73,10 @@ pub fn take_back(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Resu
     undo.call = Some(CallRef { node: view.state.tree.head().to_string(), call_id: String::new() });
     limit_time(&mut undo, view.at, view.setup.expire_after);
     let rules = &view.state.resolve.rules;
-    let judgement = rules::judge_edit(rules, &undo, &rules::written(&undo), view.at);
+    let judgement = judging::judge_edit(rules, &undo, &judging::written(&undo), view.at);
     if judgement.verdict == RuleVerdict::Deny {
         // What may not be done takes the place of nothing that waits.
-        let why = rules::ruling(rules, &judgement).map(|ruling| ruling.reason);
+        let why = judging::ruling(rules, &judgement).map(|ruling| ruling.reason);
         return Err(no(why.unwrap_or_else(|| "rules forbid it".to_owned())).into());
     }
     let (label, model_decides) = (undo.label.clone(), undo.deciders.contains(&ActorKind::Model));

@@ -4,9 +4,9 @@ use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, Timestamp, ToolCall, ToolResult,
 };
 
+use crate::rules::calls;
 use crate::setup::Setup;
 use crate::state::{CallStatus, State};
-use crate::turn;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
 
@@ -54,8 +54,8 @@ pub(crate) fn close_turn(
     let Some(turn) = state.open_turn() else { return Ok(Vec::new()) };
     let open = turn.calls().filter(|(place, _)| !state.is_finished(place));
     let answer = |(place, call): (CallPlace, &ToolCall)| {
-        let begun = turn::may_have_worked(state, setup, &place, call);
-        let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
+        let begun = calls::may_have_worked(state, setup, &place, call);
+        let text = if begun { calls::OUTCOME_UNKNOWN } else { why };
         (place.index, text.to_owned(), true)
     };
     let answers: Vec<_> = open.map(answer).collect();

@@ -8,7 +8,7 @@ use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCal
 use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
 use crate::acts::{Asked, Pause, View};
-use crate::layers::resolve;
+use crate::rules::written;
 use crate::setup::Setup;
 use crate::state::CallStatus;
 use crate::words::call::{Access, CallPlace};
@@ -51,7 +51,7 @@ pub(super) fn of(
     let declared = asked.effects(calls)?;
     let declared: HashMap<(NodeId, u32), &Effects> = places.into_iter().zip(declared).collect();
     // A proposal may be staged by a call that stays, and written by a decision that leaves.
-    let mut written = resolve::written_since(&state.resolve, target);
+    let mut written = written::written_since(&state.resolve, target);
     // What was staged on branches that were left before is told by their notes.
     written.retain(|written| tree.is_on_trunk(written.staged_by));
     let effects = |node: NodeId, call: &ToolCall| {

@@ -1,7 +1,4 @@
-//! Attempts to ask the model that came to nothing, as the log holds them.
-//!
-//! What had come of such an answer is filed beside the trunk, and a note says why, and until when is waited. Both are one
-//! batch, so a process that takes the session up waits on, and counts on, where the other one was.
+//! What an answer of the model has brought: whether there is anything in it, whether the service ran tools for it, and what it cost.
 
 use serde_json::Value;
 use trunkline_message_tree::{Content, Message, MessageList, Part, StopReason, Usage};

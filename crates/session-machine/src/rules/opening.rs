@@ -1,13 +1,13 @@
 //! How a run begins: what it is to do, how the files are, and what it goes on from.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Base as RunBase, Decision, GitOid, NonBlank, Opening, Predecessor, Run, RunId, Verdict,
+    Actor, ActorKind, Base as RunBase, Decision, GitOid, NonBlank, Opening, Predecessor, Run, RunId,
+    Timestamp as RunTime, Verdict,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use crate::layers::decision::time;
 use crate::notes::decision::{opened, unfit};
 use crate::words::error::RuntimeError;
 use crate::words::start::Start;
@@ -44,4 +44,12 @@ pub fn open(
     let opening = Opening { base: run_base, predecessor, ..Opening::new(id, opened_at, actor, goal) };
     let run = Run::open(opening).map_err(unfit)?;
     Ok(opened(run.record(), prompt, start, at))
+}
+
+/// Returns a time as decisions have it.
+pub(crate) fn time(at: Timestamp) -> Result<RunTime, RuntimeError> {
+    i64::try_from(at.0)
+        .ok()
+        .and_then(|at| RunTime::from_milliseconds(at).ok())
+        .ok_or_else(|| unfit("the clock is off"))
 }

@@ -10,7 +10,7 @@ use trunkline_resolve_queue::{
     ActorKind, Attempt, Choice, Forcing, Gate, ProposalId, Scene, State as At, Wire,
 };
 
-use crate::layers::resolve::rules;
+use crate::rules::judging;
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
 use crate::state::resolve::Part;
@@ -63,7 +63,7 @@ pub(crate) fn gate(setup: &Setup, part: &Part, since: u64, at: Timestamp) -> Opt
     // A rule that came later may have taken it from the model, or given it to somebody else.
     gate.waiting.retain(|attempt| {
         let entry = part.queue.get(attempt.proposal);
-        entry.is_some_and(|entry| rules::may_model(&setup.resolve, part, entry, at))
+        entry.is_some_and(|entry| judging::may_model(&setup.resolve, part, entry, at))
     });
     (!gate.waiting.is_empty()).then_some(gate)
 }

@@ -9,10 +9,10 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
-use crate::layers::resolve::rules::{Turn, judge_call, turn_of};
-use crate::layers::resolve::{because, call_ref};
 use crate::notes;
 use crate::notes::resolve::note;
+use crate::rules::judging::{Turn, judge_call, turn_of};
+use crate::rules::staged::{because, call_ref};
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
 use crate::words::approval::Approval;

@@ -8,15 +8,16 @@ use std::collections::BTreeSet;
 use trunkline_decision_objects::{Citations, Cost, FileState, NonBlank};
 use trunkline_message_tree::{Author, NodeId, Role, Usage};
 
-use crate::layers::decision::{digest, relative_path};
-use crate::layers::resolve;
+use crate::rules::closing::digest;
+use crate::rules::patch::relative_path;
+use crate::rules::written;
 use crate::state::State;
 use crate::state::decision::OpenRun;
 use crate::words::files::FileStates;
 
 /// Returns what the verdict of a run cites. `files` are those that it changed, as far as is known how they were and are.
 pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> Citations {
-    let applied = resolve::applied(&state.resolve, run.opened);
+    let applied = written::applied(&state.resolve, run.opened);
     let prompt = prompt(state, run);
     let mut nodes = vec![prompt];
     nodes.extend(joined(state, prompt));

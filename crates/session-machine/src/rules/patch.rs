@@ -35,7 +35,7 @@ pub(crate) fn announce(
 pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {
     let files = changes.files.iter().map(|file| {
         Ok(TouchedFile {
-            path: path(&file.path)?,
+            path: relative_path(&file.path)?,
             change: match file.change {
                 FileChange::Added => Change::Added,
                 FileChange::Modified => Change::Modified,
@@ -59,7 +59,7 @@ pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Res
 }
 
 /// Returns a path as a verdict can hold it; characters that it cannot hold are written `%` and their bytes in hex.
-pub(crate) fn path(path: &str) -> Result<RelativePath, RuntimeError> {
+pub(crate) fn relative_path(path: &str) -> Result<RelativePath, RuntimeError> {
     let escaped = || -> String {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
         path.bytes()

@@ -4,9 +4,9 @@
 //! the session up would ask for the same summary again.
 
 use trunkline_message_tree::{MessageTree, Role, StopReason, Timestamp};
-pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{
-    CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
+    CompactPlan, CompactPolicy, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens,
+    token_bytes,
 };
 use trunkline_session_store::Record;
 
@@ -15,7 +15,7 @@ use crate::notes::revert::Failed;
 use crate::state::revert::Part;
 
 /// Whether and how prompts are compacted.
-pub(super) type CompactSetting = Option<CompactPolicy>;
+pub(crate) type CompactSetting = Option<CompactPolicy>;
 
 /// Returns what has to be compacted before the model is asked again.
 ///

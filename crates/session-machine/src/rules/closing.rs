@@ -9,10 +9,10 @@ use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use crate::layers::decision::patch::patch_set;
-use crate::layers::decision::{harness, time};
 use crate::notes;
 use crate::notes::decision::unfit;
+use crate::rules::opening::time;
+use crate::rules::patch::patch_set;
 use crate::state::decision::OpenRun;
 use crate::words::close_as::CloseAs;
 use crate::words::error::RuntimeError;
@@ -365,4 +365,8 @@ fn clip(text: &str) -> String {
 /// Reads a digest as fingerprints have it, `sha256:` and 64 digits, or without the word.
 pub(crate) fn digest(text: &str) -> Option<Digest> {
     text.strip_prefix("sha256:").unwrap_or(text).parse().ok()
+}
+
+fn harness() -> Result<Actor, RuntimeError> {
+    Actor::new(ActorKind::System, "trunkline").map_err(unfit)
 }

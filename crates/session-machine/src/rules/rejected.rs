@@ -2,7 +2,7 @@
 
 use trunkline_resolve_queue::{ActorKind, State as At};
 
-use crate::layers::resolve::because;
+use crate::rules::staged::because;
 use crate::state::resolve::Part;
 
 /// Returns what a person has rejected of what was proposed, with why, as far as it was settled after `since`.

@@ -1,0 +1,116 @@
+//! What staged actions have written: which were applied, by whose word, and what was at each place before.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+use trunkline_decision_objects::{Actor, ActorKind as Kind};
+use trunkline_message_tree::NodeId;
+use trunkline_resolve_queue::{ActorKind, Effect, Entry, State as At, SubjectState};
+
+use crate::state::resolve::Part;
+use crate::words::files::Touched;
+use crate::words::work::Id;
+
+/// A file that was written, or perhaps was, because somebody approved it.
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    /// The message whose call proposed it.
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    /// Whether it was written for certain.
+    pub(crate) known: bool,
+}
+
+/// Returns the files that were written once a message stood in the log.
+pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
+    let mut written = Vec::new();
+    let after = |id: &Id| part.came.get(id).is_some_and(|newest| *newest >= since);
+    for entry in part.queue.iter().filter(|entry| after(&entry.id)) {
+        let known = match entry.state {
+            At::Applied => true,
+            At::Applying | At::Unknown => false,
+            _ => continue,
+        };
+        let proposal = &entry.proposal;
+        let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
+            continue;
+        };
+        written.extend(entry.part().map(|subject| Written {
+            subject: subject.to_owned(),
+            staged_by,
+            reversible: proposal.effect == Effect::Reversible,
+            known,
+        }));
+    }
+    written
+}
+
+/// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
+pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
+    let mut ours: Vec<(u64, Id)> =
+        part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
+    ours.sort_unstable();
+    let told = ours.into_iter().map(|(_, id)| {
+        let call = part.queue.get(id).and_then(|entry| entry.proposal.call.as_ref());
+        (id.to_string(), call.and_then(|call| call.node.parse().ok()))
+    });
+    told.collect()
+}
+
+/// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
+pub(crate) fn approver(part: &Part, since: u64) -> Option<Actor> {
+    let ours = part.applied.iter().filter(|(_, at)| **at > since);
+    let mut by = ours.map(|(id, _)| Some(&part.queue.get(*id)?.decision.as_ref()?.by));
+    let first = by.next()??;
+    if by.any(|other| other != Some(first)) {
+        return None;
+    }
+    let (kind, unnamed) = match first.kind {
+        ActorKind::Person => (Kind::Human, "user"),
+        ActorKind::Policy => (Kind::System, "rule"),
+        ActorKind::Model => (Kind::Agent, "model"),
+        _ => return None,
+    };
+    let name = if first.name.trim().is_empty() { unnamed } else { &first.name };
+    Actor::new(kind, name).ok()
+}
+
+/// Returns the first-written state of each path that was applied after `since`, or perhaps was.
+pub(crate) fn touched(part: &Part, since: u64) -> Vec<Touched> {
+    let mut touched: Vec<Touched> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for entry in attempted(part, since) {
+        let states: HashMap<&str, &SubjectState> =
+            entry.proposal.fingerprints.iter().rev().map(|one| (one.subject.as_str(), &one.state)).collect();
+        // What was left out of it somebody else may have changed since.
+        for written in entry.part() {
+            if let (Some(before), true) = (states.get(written), !known.contains(written)) {
+                known.insert(written);
+                let before = match before {
+                    SubjectState::Absent => None,
+                    SubjectState::Digest(digest) => Some(digest.clone()),
+                };
+                touched.push(Touched { path: written.to_owned(), before });
+            }
+        }
+    }
+    touched
+}
+
+/// Returns whether each proposal that was applied after `since`, or perhaps was, names what it writes. A call that waited
+/// names nothing, and is looked at when it runs.
+pub(crate) fn names_what_it_wrote(part: &Part, since: u64) -> bool {
+    attempted(part, since).filter(|entry| part.gated_call(entry.id).is_none()).all(|entry| {
+        let known: BTreeSet<&str> =
+            entry.proposal.fingerprints.iter().map(|one| one.subject.as_str()).collect();
+        let mut written = entry.part().peekable();
+        // What does not show in fingerprints may be in other files.
+        let shows = entry.proposal.effect.shows_in_fingerprints();
+        shows && written.peek().is_some() && written.all(|written| known.contains(written))
+    })
+}
+
+fn attempted(part: &Part, since: u64) -> impl Iterator<Item = &Entry<Value>> {
+    let ours = move |id: &Id| part.attempted.get(id).is_some_and(|at| *at > since);
+    part.queue.iter().filter(move |entry| ours(&entry.id))
+}
