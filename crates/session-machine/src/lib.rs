@@ -4,19 +4,14 @@
     reason = "who drives a session has to do each step and answer each question: with a new one it must not compile"
 )]
 
-pub mod across;
 pub mod acts;
-pub mod decided;
 pub mod layers;
 pub mod notes;
-pub mod prefixes;
-pub mod prompt;
-pub mod rendering;
+pub mod reading;
+pub mod request;
 pub mod rules;
 pub mod setup;
-pub mod spine;
 pub mod state;
-pub mod trimming;
 pub mod turn;
 pub mod words;
 

@@ -1,8 +1,8 @@
-//! What an agent session does next, tried as text: without a task and without a store.
+//! What an agent session does next, tried without a task and without a store.
 
-mod approvals;
-mod ends;
-mod laws;
-mod leaving;
-mod play;
-mod turns;
+use trunkline_session_machine::reading::across;
+
+#[test]
+fn queries_name_the_layer_that_writes() {
+    assert_eq!(across::verdicts(), across::verdicts());
+}

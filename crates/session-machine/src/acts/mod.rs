@@ -43,11 +43,11 @@ use trunkline_revert::Effects;
 use trunkline_session_store::{Digest, Record};
 use uuid::Uuid;
 
-use crate::layers::revert;
 use crate::notes::journal::{CallFinished, call_finished};
 use crate::notes::record::entries;
 use crate::notes::resolve::untold;
-use crate::prefixes::binds_reasoning;
+use crate::request::live;
+use crate::request::prefixes::binds_reasoning;
 use crate::rules::executors;
 use crate::setup::Setup;
 use crate::state::State;
@@ -473,7 +473,7 @@ impl View<'_> {
     /// Returns the trunk with notes and marks, as a model is sent it.
     pub fn rendered(&self) -> Vec<Message> {
         let (state, setup) = (self.state, self.setup);
-        revert::rendered(&setup.revert, binds_reasoning(state, setup), &state.tree, &state.revert)
+        live::rendered(&setup.revert, binds_reasoning(state, setup), &state.tree, &state.revert)
     }
 
     pub(crate) fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {

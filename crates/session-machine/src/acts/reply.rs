@@ -10,7 +10,7 @@ use crate::acts::hold::heard;
 use crate::acts::{Plan, View};
 use crate::notes::answer::{self, attempted};
 use crate::notes::record::entries;
-use crate::prefixes;
+use crate::request::prefixes;
 use crate::rules::answers::{self, brought_nothing};
 use crate::rules::price;
 use crate::words::attempt::Attempt;

@@ -8,9 +8,8 @@ use trunkline_message_tree::{Message, MessageList, ToolChoice};
 use trunkline_providers::{Request, Thinking, Trait, Traits};
 use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
-use crate::layers::revert;
-use crate::prefixes;
-use crate::rendering::Rendering;
+use crate::request::rendering::Rendering;
+use crate::request::{live, prefixes};
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
 
@@ -65,7 +64,7 @@ pub fn build(
     }
     rendering.refresh(state);
     debug_assert!(
-        rendering.shows(&revert::rendered(&setup.revert, binds, &state.tree, &state.revert)),
+        rendering.shows(&live::rendered(&setup.revert, binds, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
     let refused = state.wants.refused_until(model);

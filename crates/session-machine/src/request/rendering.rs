@@ -8,13 +8,13 @@ use std::sync::Arc;
 use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId};
 use trunkline_sanitize::{LiveCheck, PrefixDigest, Repair, RequestFacts, WireRules, sanitize};
 
-use crate::layers::revert;
+use crate::request::live::Live;
 use crate::setup::revert::Setting;
 use crate::state::{State, wants};
 
 /// What a session keeps of its requests.
 pub struct Rendering {
-    live: revert::Live,
+    live: Live,
     plain: Plain,
     check: LiveCheck,
     /// How many messages, from the first, are those that were checked last.
@@ -39,7 +39,7 @@ pub(crate) struct Legal {
 impl Rendering {
     fn new(setting: &Setting, binds: bool) -> Self {
         Rendering {
-            live: revert::Live::new(setting, binds),
+            live: Live::new(setting, binds),
             plain: Plain::default(),
             check: LiveCheck::new(),
             kept: 0,
@@ -126,7 +126,7 @@ impl Rendering {
     }
 
     /// Returns the messages with notes and marks, where the model may revert.
-    pub fn live(&self) -> &revert::Live {
+    pub fn live(&self) -> &Live {
         &self.live
     }
 }

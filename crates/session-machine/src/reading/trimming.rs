@@ -12,7 +12,7 @@ use trunkline_session_store::Note;
 use crate::notes::answer::{ATTEMPT, WRITTEN_UNDER};
 use crate::notes::partial::{About, Applied, Decided, Holds, Named, Reminds};
 use crate::notes::{choice, decision, journal, preimage, record, resolve, revert, service, tree};
-use crate::spine::Step;
+use crate::reading::spine::Step;
 use crate::state::State;
 use crate::words::work::Id;
 
