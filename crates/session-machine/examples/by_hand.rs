@@ -9,16 +9,19 @@ use trunkline_message_tree::{
     Author, Content, Entry, Message, MessageTree, Origin, Role, StopReason, Timestamp, ToolCall, ToolSpec,
 };
 use trunkline_providers::Support;
+use trunkline_session_machine::acts::asked::{Asked, find_out};
 use trunkline_session_machine::acts::calls::{Returned, begin, finish};
 use trunkline_session_machine::acts::close::{announce, conclude};
 use trunkline_session_machine::acts::open::{begin_run, prompt};
+use trunkline_session_machine::acts::plan::Plan;
+use trunkline_session_machine::acts::question::{Answer, Pause, Question};
 use trunkline_session_machine::acts::recorded::complete;
 use trunkline_session_machine::acts::reply::{Came, take_reply};
 use trunkline_session_machine::acts::settle::settle;
-use trunkline_session_machine::acts::{Answer, Asked, Pause, Plan, Question, View, find_out};
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::turn::{Facts, Step, next};
 use trunkline_session_machine::words::start::Start;
 use trunkline_session_machine::{Access, RuntimeError, ToolOutput};
 use trunkline_session_store::Record;

@@ -5,14 +5,13 @@
 )]
 
 pub mod acts;
-pub mod layers;
+pub mod next;
 pub mod notes;
 pub mod reading;
 pub mod request;
 pub mod rules;
 pub mod setup;
 pub mod state;
-pub mod turn;
 pub mod words;
 
 pub use words::approval::Approval;

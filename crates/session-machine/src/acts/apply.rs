@@ -7,19 +7,22 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Answer as Decided, Attempt, Check, Difference, Entry, Event as QueueEvent, Outcome,
-    ProposalId, Queue, QueueError, Start, Step, Supersession, Verdict,
+    ActorKind, Attempt, Check, Difference, Entry, Event as QueueEvent, Outcome, ProposalId, QueueError,
+    Start, Step, Supersession,
 };
 use trunkline_session_store::Record;
 
-use crate::acts::chain::Chain;
-use crate::acts::recover::{LEFT_MEANWHILE, Left, half_done, put_back, take_over};
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::asked::Asked;
+use crate::acts::chain::{Chain, discarded};
+use crate::acts::named::{named, on_one_line};
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::recover::{LEFT_MEANWHILE, Left, NOBODY_LOOKED, half_done, put_back, take_over};
+use crate::acts::view::View;
 use crate::notes::preimage;
 use crate::notes::resolve::note;
-use crate::rules::staged::{because, harness, is_left};
+use crate::rules::staged::{because, is_left};
 use crate::words::call::{CallPlace, Kept};
 use crate::words::error::RuntimeError;
 use crate::words::lease::LEASE_MS;
@@ -27,9 +30,6 @@ use crate::words::lease::LEASE_MS;
 /// How much of what an apply writes over is kept, in bytes. Of more nothing is kept, so that apply can neither be taken back
 /// nor be put back after a crash; a log holds every byte for ever.
 const MOST_KEPT: usize = 64 * 1024 * 1024;
-
-/// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
-pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";
 
 /// What became of an apply that was to begin.
 pub enum Begun {
@@ -327,10 +327,6 @@ fn drop_stale(
     view.report(chain.records, call, text, true)
 }
 
-/// How many subjects of a part are named, and how much of each, in characters.
-const NAMES: usize = 20;
-const NAME: usize = 200;
-
 fn size(kept: &[Kept]) -> usize {
     kept.iter().filter_map(|kept| kept.bytes.as_ref()).map(Vec::len).sum()
 }
@@ -357,37 +353,6 @@ fn applied(entry: &Entry<Value>, words: &str) -> String {
     )
 }
 
-/// Names some subjects, in one line.
-pub(crate) fn named<'a>(subjects: impl Iterator<Item = &'a str>) -> String {
-    let plain = |subject: &str| subject.chars().filter(|c| !c.is_control()).take(NAME).collect::<String>();
-    let mut names: Vec<String> = subjects.take(NAMES + 1).map(plain).collect();
-    if names.len() > NAMES {
-        names.truncate(NAMES);
-        names.push("and more".to_owned());
-    }
-    names.join(", ")
-}
-
 fn not_applied(id: ProposalId, reason: &str) -> String {
     format!("{id} could not be applied: {reason}. It is kept: apply it again or discard it.")
-}
-
-/// Returns a name that a model or a tool chose, for a line of words of the harness.
-pub(crate) fn on_one_line(name: &str) -> String {
-    const MOST: usize = 200;
-    let line: String = name.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if name.chars().nth(MOST).is_some() { format!("{line}…") } else { line }
-}
-
-pub(crate) fn discarded(
-    queue: &Queue<Value>,
-    id: ProposalId,
-    why: &str,
-    at: Timestamp,
-) -> Result<QueueEvent<Value>, QueueError> {
-    match queue.decide(id, Verdict::Discard, harness(), why, at.0)? {
-        Decided::New(event) => Ok(event),
-        // Discarding is the end, and what is at its end is not asked to end again.
-        Decided::Already(_) => Err(QueueError::NothingPending),
-    }
 }

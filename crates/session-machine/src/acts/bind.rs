@@ -7,7 +7,10 @@
 
 use trunkline_decision_objects::Decision;
 
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::asked::Asked;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::binding::bound;
 use crate::state::decision::Unbound;
 use crate::words::bound::{BindingState, Bound};

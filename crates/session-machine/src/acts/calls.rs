@@ -6,8 +6,12 @@ use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::Attempt;
 use trunkline_session_store::Record;
 
+use crate::acts::asked::Asked;
+use crate::acts::look;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
 use crate::acts::stage::{begin_gate, finish_gate, stage};
-use crate::acts::{Asked, Pause, Plan, View, look};
+use crate::acts::view::View;
 use crate::notes::decision;
 use crate::notes::journal::{CallFinished, call_finished, call_started};
 use crate::rules::{calls, gates};

@@ -3,12 +3,14 @@
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    Answer, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, RuleError, RuleEvent, Rules,
-    Ruling,
+    Actor, ActorKind, Answer, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, RuleError,
+    RuleEvent, RuleVerdict, Rules, Ruling, Verdict,
 };
 use trunkline_session_store::Record;
 
 use crate::notes::resolve::{self, note};
+use crate::rules::judging;
+use crate::rules::staged::harness;
 use crate::state::State;
 use crate::words::error::RuntimeError;
 
@@ -71,6 +73,62 @@ impl Chain {
         let used = |rule| self.rules.used(rule, id.to_string(), at.0);
         let events: Vec<_> = judgement.rules.iter().map(|rule| used(*rule)).collect();
         events.into_iter().try_for_each(|event| self.push_rule(event))
+    }
+
+    /// Notes that a rule which asks was what let somebody decide. What allows has no part in what somebody decides all the
+    /// same, and nor has what forbids: it lets nobody approve, and discarding needs no leave.
+    pub(crate) fn use_asking(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        match judgement.verdict {
+            RuleVerdict::Ask => self.use_rules(id, judgement, at),
+            RuleVerdict::Allow | RuleVerdict::Deny => Ok(()),
+        }
+    }
+
+    /// Takes back every rule that came along from elsewhere: whoever gave it did not give it here.
+    pub(crate) fn void_rules(&mut self, at: Timestamp) -> Result<(), RuntimeError> {
+        let import = Actor::new(ActorKind::Policy, resolve::IMPORT);
+        for id in judging::standing(&self.rules) {
+            self.push_rule(self.rules.revoke(id, import.clone(), "it was not given here", at.0))?;
+        }
+        Ok(())
+    }
+
+    /// Records what the rules decide on something that was just staged, and that they were used. Returns the reason of
+    /// the decision; empty if they leave it to somebody.
+    pub(crate) fn rule_on(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<String, RuntimeError> {
+        let Some(mut ruling) = judging::ruling(&self.rules, judgement) else { return Ok(String::new()) };
+        let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
+        if ruling.verdict == Verdict::Discard && !policy {
+            // What was staged for persons alone is forbidden as well; the program cleans up.
+            ruling.by = harness();
+        }
+        let reason = ruling.reason.clone();
+        self.decide(id, ruling, at)?;
+        self.use_rules(id, judgement, at)?;
+        Ok(reason)
+    }
+}
+
+pub(crate) fn discarded(
+    queue: &Queue<Value>,
+    id: ProposalId,
+    why: &str,
+    at: Timestamp,
+) -> Result<QueueEvent<Value>, QueueError> {
+    match queue.decide(id, Verdict::Discard, harness(), why, at.0)? {
+        Answer::New(event) => Ok(event),
+        // Discarding is the end, and what is at its end is not asked to end again.
+        Answer::Already(_) => Err(QueueError::NothingPending),
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use trunkline_decision_objects::DecisionId;
 
-use crate::acts::{Asked, Pause, Question, View};
+use crate::acts::asked::Asked;
+use crate::acts::question::{Pause, Question};
+use crate::acts::view::View;
 use crate::rules::closing::Unseen;
 use crate::rules::{calls, written};
 use crate::state::State;
@@ -52,8 +54,8 @@ pub fn find(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Found, Pause> {
     let mut found = Found::default();
     let Some(run) = &view.state.decision.run else { return Ok(found) };
     if !view.setup.files.looks {
-        let applied = !view.touched(run).is_empty();
-        let unseen = applied || view.may_have_changed(run);
+        let applied = !touched(view, run).is_empty();
+        let unseen = applied || may_have_changed(view, run);
         found.unseen = unseen.then_some(Unseen::NoWorkspace { applied });
         return Ok(found);
     }
@@ -71,8 +73,8 @@ pub fn find(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Found, Pause> {
         found.rebased = Some(rebased.into_iter().collect());
         found.mixed = mixed.into_iter().collect();
         (found.others, found.made, found.holder) = (others, made, holder);
-        found.gone = changes.files.is_empty() && view.has_written(run);
-        let unseen = changes.tree.is_none() && view.may_have_changed(run);
+        found.gone = changes.files.is_empty() && has_written(view, run);
+        let unseen = changes.tree.is_none() && may_have_changed(view, run);
         found.unseen = unseen.then_some(Unseen::NoVersionControl);
         found.changes = (!changes.files.is_empty()).then_some(changes);
     } else if let Some(deciding) = &found.deciding {
@@ -125,8 +127,8 @@ fn own_changes<'a>(
     asked: &mut Asked<'a>,
     run: &OpenRun,
 ) -> Result<Result<&'a OwnChanges, WorkspaceFault>, Pause> {
-    let spans = view.known_spans(run).map(<[Span]>::to_vec);
-    asked.own_changes(Question::OwnChanges(run.base.clone(), view.touched(run), spans))
+    let spans = known_spans(view, run).map(<[Span]>::to_vec);
+    asked.own_changes(Question::OwnChanges(run.base.clone(), touched(view, run), spans))
 }
 
 /// Finds out how the changed files were and are. What cannot be told is no reason to leave a run without its verdict.
@@ -142,9 +144,9 @@ fn left(view: &View<'_>, asked: &mut Asked<'_>, run: &OpenRun, found: &Found) ->
     let moved = base.tree != run.base.tree;
     let is_theirs = |path: &str| moved && found.rebased.as_ref().is_none_or(|rebased| rebased.contains(path));
     let (theirs, paths): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| is_theirs(path));
-    let mut touched = view.touched(run);
+    let mut touched = touched(view, run);
     touched.retain(|touch| !is_theirs(&touch.path));
-    let spans = view.known_spans(run).map(<[Span]>::to_vec);
+    let spans = known_spans(view, run).map(<[Span]>::to_vec);
     let mut states = |touched, spans, paths: &Vec<String>| {
         asked.states(Question::States(base.clone(), tree.clone(), touched, spans, paths.clone()))
     };
@@ -159,46 +161,44 @@ fn left(view: &View<'_>, asked: &mut Asked<'_>, run: &OpenRun, found: &Found) ->
     Ok(Some(Left { run: run.record.id().to_string(), base, tree, files, unknown }))
 }
 
-impl View<'_> {
-    /// Returns whether a run has certainly changed files, whatever became of them.
-    fn has_written(&self, run: &OpenRun) -> bool {
-        let spans = run.looks.spans().unwrap_or_default();
-        let changed = |span: &Span| span.to.as_ref().is_some_and(|to| to.tree != span.from.tree);
-        run.restoring.is_none() && (!self.touched(run).is_empty() || spans.iter().any(changed))
-    }
+/// Returns whether a run has certainly changed files, whatever became of them.
+fn has_written(view: &View<'_>, run: &OpenRun) -> bool {
+    let spans = run.looks.spans().unwrap_or_default();
+    let changed = |span: &Span| span.to.as_ref().is_some_and(|to| to.tree != span.from.tree);
+    run.restoring.is_none() && (!touched(view, run).is_empty() || spans.iter().any(changed))
+}
 
-    /// Returns whether a run may have changed files that no proposal names.
-    fn may_have_changed(&self, run: &OpenRun) -> bool {
-        run.restoring.is_none()
-            && (run.started.iter().any(|tool| calls::may_change(self.setup, tool))
-                || !written::names_what_it_wrote(&self.state.resolve, run.opened))
-    }
+/// Returns whether a run may have changed files that no proposal names.
+fn may_have_changed(view: &View<'_>, run: &OpenRun) -> bool {
+    run.restoring.is_none()
+        && (run.started.iter().any(|tool| calls::may_change(view.setup, tool))
+            || !written::names_what_it_wrote(&view.state.resolve, run.opened))
+}
 
-    /// Returns when a run could change files that no proposal names; `None` if that is not known.
-    fn known_spans<'a>(&self, run: &'a OpenRun) -> Option<&'a [Span]> {
-        let spans = match run.restoring {
-            // It writes what it takes back, and nothing else.
-            Some(_) => Some([].as_slice()),
-            None => run.looks.spans(),
-        };
-        spans.filter(|_| written::names_what_it_wrote(&self.state.resolve, run.opened))
-    }
+/// Returns when a run could change files that no proposal names; `None` if that is not known.
+fn known_spans<'a>(view: &View<'_>, run: &'a OpenRun) -> Option<&'a [Span]> {
+    let spans = match run.restoring {
+        // It writes what it takes back, and nothing else.
+        Some(_) => Some([].as_slice()),
+        None => run.looks.spans(),
+    };
+    spans.filter(|_| written::names_what_it_wrote(&view.state.resolve, run.opened))
+}
 
-    /// Returns the files that a run has written by itself, or perhaps has, each as it was before.
-    fn touched(&self, run: &OpenRun) -> Vec<Touched> {
-        let restoring = run.restoring.as_ref();
-        let undone = restoring.and_then(|restoring| Some((restoring, left_by(self.state, restoring.of)?)));
-        match undone {
-            // What is taken back was written by no proposal.
-            Some((restoring, left)) => {
-                let written: HashSet<&str> = restoring.files.iter().map(String::as_str).collect();
-                // What was as before already is not taken back. Older notes do not say what was.
-                let writes = |file: &&FileStates| written.is_empty() || written.contains(file.path.as_str());
-                let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
-                left.files.iter().filter(writes).map(was).collect()
-            }
-            None => written::touched(&self.state.resolve, run.opened),
+/// Returns the files that a run has written by itself, or perhaps has, each as it was before.
+fn touched(view: &View<'_>, run: &OpenRun) -> Vec<Touched> {
+    let restoring = run.restoring.as_ref();
+    let undone = restoring.and_then(|restoring| Some((restoring, left_by(view.state, restoring.of)?)));
+    match undone {
+        // What is taken back was written by no proposal.
+        Some((restoring, left)) => {
+            let written: HashSet<&str> = restoring.files.iter().map(String::as_str).collect();
+            // What was as before already is not taken back. Older notes do not say what was.
+            let writes = |file: &&FileStates| written.is_empty() || written.contains(file.path.as_str());
+            let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
+            left.files.iter().filter(writes).map(was).collect()
         }
+        None => written::touched(&view.state.resolve, run.opened),
     }
 }
 

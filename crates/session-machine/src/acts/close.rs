@@ -9,9 +9,13 @@ use trunkline_message_tree::{Author, Message, NodeId, StopReason};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
+use crate::acts::asked::Asked;
 use crate::acts::bind::not_committed;
 use crate::acts::changes::{Found, find, find_or_say_why};
-use crate::acts::{Asked, Pause, Plan, Question, View};
+use crate::acts::plan::Plan;
+use crate::acts::question::{Pause, Question};
+use crate::acts::turn::close_turn;
+use crate::acts::view::View;
 use crate::notes::binding::BindingNote;
 use crate::notes::record::entries;
 use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
@@ -103,7 +107,7 @@ pub fn close(
     }
     let ids = asked.ids(ids_of(run, &found))?;
     let mut draft = view.state.tree.draft();
-    view.close_turn(&mut draft, "not run: a person closed the run first")?;
+    close_turn(view, &mut draft, "not run: a person closed the run first")?;
     let head = match how {
         CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), view.at)?,
         _ => draft.head(),

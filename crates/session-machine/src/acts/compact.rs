@@ -3,7 +3,8 @@
 use trunkline_message_tree::Usage;
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
-use crate::acts::{Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::view::View;
 use crate::notes::record::entries;
 use crate::rules::compaction;
 use crate::words::compacted::Compacted;

@@ -4,15 +4,17 @@
 //! is an error that says what was decided first.
 
 use serde_json::Value;
-use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Entry, Event as QueueEvent, Judgement, ProposalId, QueueError, Rule, RuleError,
-    RuleId, RuleVerdict, Ruling, Verb, Verdict, discard_text,
+    Actor, ActorKind, Answer, Entry, Event as QueueEvent, ProposalId, QueueError, Rule, RuleError, RuleId,
+    Ruling, Verb, Verdict, discard_text,
 };
 use trunkline_session_store::{InboxId, Record};
 
+use crate::acts::asked::Asked;
 use crate::acts::chain::{Chain, refused};
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::journal;
 use crate::notes::resolve::{self, note};
 use crate::rules::judging;
@@ -226,31 +228,6 @@ pub fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Plan, Pau
 fn discard_words(entry: &Entry<Value>, own: Option<&str>) -> String {
     let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
     own.map_or_else(|| discard_text(&entry.proposal.label, reason), str::to_owned)
-}
-
-impl Chain {
-    /// Notes that a rule which asks was what let somebody decide. What allows has no part in what somebody decides all the
-    /// same, and nor has what forbids: it lets nobody approve, and discarding needs no leave.
-    fn use_asking(
-        &mut self,
-        id: ProposalId,
-        judgement: &Judgement,
-        at: Timestamp,
-    ) -> Result<(), RuntimeError> {
-        match judgement.verdict {
-            RuleVerdict::Ask => self.use_rules(id, judgement, at),
-            RuleVerdict::Allow | RuleVerdict::Deny => Ok(()),
-        }
-    }
-
-    /// Takes back every rule that came along from elsewhere: whoever gave it did not give it here.
-    pub(crate) fn void_rules(&mut self, at: Timestamp) -> Result<(), RuntimeError> {
-        let import = Actor::new(ActorKind::Policy, resolve::IMPORT);
-        for id in judging::standing(&self.rules) {
-            self.push_rule(self.rules.revoke(id, import.clone(), "it was not given here", at.0))?;
-        }
-        Ok(())
-    }
 }
 
 fn by_person(rule: &Rule) -> Result<(), RuntimeError> {

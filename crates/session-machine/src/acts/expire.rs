@@ -7,7 +7,9 @@ use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{Change, Event as QueueEvent, ProposalId};
 
 use crate::acts::chain::Chain;
-use crate::acts::{Pause, Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::resolve::note;
 use crate::words::call::Proposal;
 

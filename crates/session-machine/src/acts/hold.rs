@@ -4,8 +4,10 @@ use trunkline_message_tree::{Author, Message, Role, StopReason, Timestamp};
 use trunkline_resolve_queue::{ChoiceQueue, Directive, Forcing, Heard, Place, Policy, Scene, TurnEnd};
 use trunkline_session_store::Record;
 
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
 use crate::acts::turn::GO_ON_FROM_HERE;
-use crate::acts::{Pause, Plan, View};
+use crate::acts::view::View;
 use crate::notes::choice::{self, HeldTurn, Reminded};
 use crate::notes::record::entries;
 use crate::request::prefixes::binds_reasoning;

@@ -5,7 +5,9 @@ use trunkline_message_tree::{
 };
 
 use crate::acts::calls::finished;
-use crate::acts::{Pause, Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::record::entries;
 use crate::rules::gates;
 use crate::state::State;

@@ -2,7 +2,10 @@
 
 use trunkline_session_store::Record;
 
-use crate::acts::{Asked, Pause, Plan, Question, View};
+use crate::acts::asked::Asked;
+use crate::acts::plan::Plan;
+use crate::acts::question::{Pause, Question};
+use crate::acts::view::View;
 use crate::notes::look;
 use crate::words::event::Event;
 use crate::words::files::{Base, Span};

@@ -9,10 +9,13 @@ use trunkline_message_tree::{
 use trunkline_revert::MergeRecord;
 use trunkline_session_store::Record;
 
+use crate::acts::asked::Asked;
 use crate::acts::close::leave;
-use crate::acts::turn::say_after_assistant;
-use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::revert;
+use crate::acts::leaving;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::turn::{close_turn, say_after_assistant};
+use crate::acts::view::View;
 use crate::notes::record::entries;
 use crate::notes::{self, tree};
 use crate::rules::branches::{self, StepId};
@@ -46,9 +49,9 @@ pub fn go_back(
     lesson: Option<&str>,
 ) -> Result<Plan, Pause> {
     let tree = &view.state.tree;
-    let planned = revert::plan_by_person(tree, to, lesson)?.in_window(view.setup.window());
+    let planned = leaving::plan_by_person(tree, to, lesson)?.in_window(view.setup.window());
     let mut draft = tree.draft();
-    let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
+    let results = close_turn(view, &mut draft, "not run: a person left this branch first")?;
     let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;
     let notes = leaving.records(view.at);
     let moving = (leaving.head_move(), leaving.move_name());
@@ -95,7 +98,7 @@ pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Paus
     let open = calls.filter(|place| !state.is_finished(place));
     let waited: Vec<Record> =
         open.flat_map(|place| gates::drop_gate(&state.resolve, &place, view.at)).collect();
-    view.close_turn(&mut draft, "not run: a person merged other branches here first")?;
+    close_turn(view, &mut draft, "not run: a person merged other branches here first")?;
     merge.into = draft.head();
     let outcome = merge.outcome(view.at);
     draft.move_head(outcome.head_move)?;
@@ -138,8 +141,8 @@ fn go_elsewhere(
     name: &str,
 ) -> Result<Plan, Pause> {
     let mut draft = view.state.tree.draft();
-    let results = view.close_turn(&mut draft, "not run: a person went to another branch first")?;
-    let notes = revert::undone(view, asked, &head_move, &draft)?.into_iter().collect();
+    let results = close_turn(view, &mut draft, "not run: a person went to another branch first")?;
+    let notes = leaving::undone(view, asked, &head_move, &draft)?.into_iter().collect();
     let head_move = HeadMove { from: draft.head(), ..head_move };
     let moving = (head_move, name.to_owned());
     Ok(Plan::of(move_head(view, asked, draft, notes, moving, (&results, None))?))

@@ -4,7 +4,10 @@ use trunkline_message_tree::{Author, Message, NodeId};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::asked::Asked;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::record::entries;
 use crate::notes::resolve;
 use crate::rules::opening;

@@ -12,14 +12,20 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::InboxId;
 
-use crate::acts::apply::{NOBODY_LOOKED, discarded, on_one_line};
-use crate::acts::chain::Chain;
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::asked::Asked;
+use crate::acts::chain::{Chain, discarded};
+use crate::acts::named::on_one_line;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::decision::based;
 use crate::notes::resolve::{IMPORT, distrusted, note};
 use crate::rules::staged::{harness, is_left};
 use crate::words::call::Kept;
 use crate::words::error::RuntimeError;
+
+/// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
+pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";
 
 /// What put aside what was in flight when its branch was left.
 pub(crate) const LEFT_MEANWHILE: &str = "a move while it was applied";

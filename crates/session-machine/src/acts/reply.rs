@@ -7,7 +7,8 @@ use trunkline_providers::{DecodeError, ProviderError, Trait};
 use trunkline_session_store::Record;
 
 use crate::acts::hold::heard;
-use crate::acts::{Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::view::View;
 use crate::notes::answer::{self, attempted};
 use crate::notes::record::entries;
 use crate::request::prefixes;

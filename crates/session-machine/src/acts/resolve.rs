@@ -11,9 +11,13 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
+use crate::acts::asked::Asked;
 use crate::acts::decide::ruled;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
 use crate::acts::stage::stage;
-use crate::acts::{Asked, Pause, Plan, View, calls, look};
+use crate::acts::view::View;
+use crate::acts::{calls, look};
 use crate::notes::choice;
 use crate::notes::resolve::note;
 use crate::rules::choices;

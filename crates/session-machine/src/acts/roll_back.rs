@@ -8,8 +8,11 @@ use std::collections::{HashMap, HashSet};
 use trunkline_decision_objects::{Decision, DecisionId, LedgerError};
 use trunkline_message_tree::{Message, Timestamp};
 
+use crate::acts::asked::Asked;
 use crate::acts::changes::{is_committed, left_by};
-use crate::acts::{Asked, Pause, Pieces, Plan, Question, View};
+use crate::acts::plan::Plan;
+use crate::acts::question::{Pause, Pieces, Question};
+use crate::acts::view::View;
 use crate::notes::decision::restoring;
 use crate::notes::record::entries;
 use crate::rules::{citing, closing, opening, waiting};

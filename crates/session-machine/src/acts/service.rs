@@ -3,7 +3,8 @@
 use trunkline_message_tree::Message;
 use trunkline_providers::{ErrorKind, ProviderError, Trait};
 
-use crate::acts::{Plan, View};
+use crate::acts::plan::Plan;
+use crate::acts::view::View;
 use crate::notes::service;
 use crate::words::asked::Asked;
 

@@ -6,17 +6,20 @@ use trunkline_message_tree::{Author, Entry, Message, MessageTree, NodeId, Timest
 use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent};
 use trunkline_session_store::Record;
 
+use crate::acts::asked::Asked;
 use crate::acts::close::leave;
+use crate::acts::leaving::{self, Drained, Leaving};
 use crate::acts::moves::move_head;
-use crate::acts::turn::{append_results, say_after_assistant};
-use crate::acts::{Asked, Pause, Plan, View};
-use crate::layers::revert::{self, Drained, Leaving};
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::turn::{append_results, close_turn, say_after_assistant};
+use crate::acts::view::View;
+use crate::notes;
 use crate::notes::record::entries;
 use crate::rules::{staged, stall};
 use crate::state::{OpenTurn, State, steps};
 use crate::words::error::RuntimeError;
 use crate::words::reverts::{OnStall, Reverts};
-use crate::{notes, turn};
 
 /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
 ///
@@ -26,7 +29,7 @@ use crate::{notes, turn};
 pub fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
     let (state, tree, at) = (view.state, &view.state.tree, view.at);
     let Some(turn) = state.open_turn() else { return Ok(Plan::nothing()) };
-    let mut drained = turn::drain(state, &view.setup.revert, &turn).priced(view, asked)?;
+    let mut drained = leaving::drain(state, &view.setup.revert, &turn).priced(view, asked)?;
     let mut draft = tree.draft();
     let results = append_results(state, &mut draft, &drained.answers, at)?;
     let (mut notes, leaving) = drained.finish(tree, &results, at);
@@ -68,9 +71,9 @@ pub fn accept(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Result<
     if !proposal.stands(tree) {
         return Err(refused(format!("{id} is out of date: the head went elsewhere since")).into());
     }
-    let planned = revert::plan_request(tree, request)?;
+    let planned = leaving::plan_request(tree, request)?;
     let mut draft = tree.draft();
-    let results = view.close_turn(&mut draft, "not run: a person left this branch first")?;
+    let results = close_turn(view, &mut draft, "not run: a person left this branch first")?;
     let leaving = planned.leaving(tree, &results, view.at).told((view, tree), asked, &draft)?;
     let mut notes = leaving.records(view.at);
     if let Some(move_id) = leaving.outcome.record.move_id {

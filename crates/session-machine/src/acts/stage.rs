@@ -3,18 +3,17 @@
 //! Rules are asked here first. What they decide is decided in the batch that stages it, so no crash leaves the one
 //! without the other.
 
-use trunkline_message_tree::Timestamp;
-use trunkline_resolve_queue::{
-    ActorKind, Attempt, Judgement, Offer, Outcome, ProposalId, RuleVerdict, Step, Verdict,
-};
+use trunkline_resolve_queue::{ActorKind, Attempt, Offer, Outcome, ProposalId, RuleVerdict, Step};
 use trunkline_session_store::Record;
 
-use crate::acts::apply::on_one_line;
 use crate::acts::chain::{Chain, refused};
 use crate::acts::expire::{limit_time, limit_time_of};
-use crate::acts::{Pause, Plan, View};
+use crate::acts::named::on_one_line;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes::resolve::note;
-use crate::rules::staged::{self, prepared};
+use crate::rules::staged::prepared;
 use crate::rules::{gates, judging};
 use crate::words::call::{CallPlace, Proposal};
 use crate::words::error::RuntimeError;
@@ -142,26 +141,4 @@ pub(crate) fn finish_gate(view: &View<'_>, attempt: Attempt, ran: bool) -> Resul
     let reason = "it was cancelled while it ran and did not stop by itself".to_owned();
     let outcome = if ran { Outcome::Applied } else { Outcome::Unknown { reason } };
     Ok(note(&view.state.resolve.queue.finish(attempt, outcome, view.at.0).map_err(refused)?))
-}
-
-impl Chain {
-    /// Records what the rules decide on something that was just staged, and that they were used. Returns the reason of
-    /// the decision; empty if they leave it to somebody.
-    pub(crate) fn rule_on(
-        &mut self,
-        id: ProposalId,
-        judgement: &Judgement,
-        at: Timestamp,
-    ) -> Result<String, RuntimeError> {
-        let Some(mut ruling) = judging::ruling(&self.rules, judgement) else { return Ok(String::new()) };
-        let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
-        if ruling.verdict == Verdict::Discard && !policy {
-            // What was staged for persons alone is forbidden as well; the program cleans up.
-            ruling.by = staged::harness();
-        }
-        let reason = ruling.reason.clone();
-        self.decide(id, ruling, at)?;
-        self.use_rules(id, judgement, at)?;
-        Ok(reason)
-    }
 }

@@ -8,11 +8,14 @@ use trunkline_resolve_queue::{
     Actor, ActorKind, CallRef, Fingerprint, Offer, ProposalId, QueueError, RuleVerdict, State as At,
 };
 
-use crate::acts::apply::named;
+use crate::acts::asked::Asked;
 use crate::acts::chain::Chain;
 use crate::acts::expire::limit_time;
+use crate::acts::named::named;
+use crate::acts::plan::Plan;
+use crate::acts::question::Pause;
 use crate::acts::recover::kept_of;
-use crate::acts::{Asked, Pause, Plan, View};
+use crate::acts::view::View;
 use crate::rules::judging;
 use crate::words::call::{Kept, Proposal};
 

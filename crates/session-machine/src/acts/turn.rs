@@ -4,8 +4,8 @@ use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, Timestamp, ToolCall, ToolResult,
 };
 
+use crate::acts::view::View;
 use crate::rules::calls;
-use crate::setup::Setup;
 use crate::state::{CallStatus, State};
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
@@ -46,11 +46,11 @@ pub(crate) fn append_results(
 ///
 /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
 pub(crate) fn close_turn(
-    (state, setup): (&State, &Setup),
+    view: &View<'_>,
     draft: &mut Draft<'_>,
     why: &str,
-    at: Timestamp,
 ) -> Result<Vec<NodeId>, RuntimeError> {
+    let (state, setup) = (view.state, view.setup);
     let Some(turn) = state.open_turn() else { return Ok(Vec::new()) };
     let open = turn.calls().filter(|(place, _)| !state.is_finished(place));
     let answer = |(place, call): (CallPlace, &ToolCall)| {
@@ -59,7 +59,7 @@ pub(crate) fn close_turn(
         (place.index, text.to_owned(), true)
     };
     let answers: Vec<_> = open.map(answer).collect();
-    append_results(state, draft, &answers, at)
+    append_results(state, draft, &answers, view.at)
 }
 
 /// A trunk that ends in words of the model and goes on gets words of the harness first: no wire asks a model to

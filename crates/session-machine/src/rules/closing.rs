@@ -1,4 +1,7 @@
 //! How a run ends: its evidence, its verdict, and the mark that it is over.
+//!
+//! The order of writes at the end is what makes it safe: first a note of what is about to be committed, then the commit,
+//! then the decision that names it. A kill in between is mended by looking for what the note names.
 
 use trunkline_decision_objects::{
     Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,

@@ -1,7 +1,6 @@
 //! Where the bytes are that applies have written over.
 //!
-//! The fingerprints stand in the event that begins the attempt; this says where the bytes of each are. All of it travels in
-//! one batch, before the first byte is written.
+//! Of each proposal counts what its newest attempt has kept.
 
 use std::collections::HashMap;
 

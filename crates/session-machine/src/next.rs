@@ -8,15 +8,16 @@ use std::collections::HashMap;
 use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
 use trunkline_revert::CompactPlan;
 
-use crate::acts::{Asked as Questions, Pause, View, Wanted};
-use crate::layers::revert;
+use crate::acts::asked::Asked as Questions;
+use crate::acts::leaving::drain;
+use crate::acts::question::{Pause, Wanted};
+use crate::acts::view::View;
 use crate::rules::answers::brought_nothing;
 use crate::rules::calls::{OUTCOME_UNKNOWN, is_exclusive, may_have_worked, only_looks};
 use crate::rules::gates::{self, Gated};
 use crate::rules::{choices, compaction, waiting};
 use crate::setup::Setup;
 use crate::setup::catalogue::TRUNCATED;
-use crate::setup::revert::Setting;
 use crate::state::{CallStatus, OpenTurn, State};
 use crate::words::call::{CallPlace, Declared};
 use crate::words::runnable::{self, Runnable};
@@ -260,12 +261,6 @@ struct Gates<'a> {
     /// The calls of which that has to be known.
     wanted: Vec<Wanted>,
     is_one_unknown: bool,
-}
-
-/// Decides the revert calls of a turn that have no result yet.
-pub(crate) fn drain(state: &State, setting: &Setting, turn: &OpenTurn<'_>) -> revert::Drained {
-    let finished = |index: u32| state.is_finished(&CallPlace { node: turn.node, index, id: String::new() });
-    revert::drain(setting, &state.tree, turn.node, turn.message, finished)
 }
 
 enum Judged {

@@ -3,15 +3,18 @@
 //! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
 //! kill between the two loses none.
 
-mod ledger;
-
 use trunkline_message_tree::{Author, Draft, HeadMove, Message, MessageTree, NodeId, Timestamp};
 use trunkline_revert::{Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::Record;
 
-use crate::acts::{Asked, Pause, View};
+use crate::acts::asked::Asked;
+use crate::acts::ledger;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::notes;
 use crate::setup::revert::Setting;
+use crate::state::{OpenTurn, State};
+use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
 
 /// The answers to the revert calls of one turn.
@@ -33,13 +36,9 @@ pub(crate) struct Leaving {
 }
 
 /// Decides the revert calls of a turn, but for those that have their result. Changes nothing.
-pub(crate) fn drain(
-    setting: &Setting,
-    tree: &MessageTree,
-    node: NodeId,
-    message: &Message,
-    finished: impl Fn(u32) -> bool,
-) -> Drained {
+pub(crate) fn drain(state: &State, setting: &Setting, turn: &OpenTurn<'_>) -> Drained {
+    let (tree, node, message) = (&state.tree, turn.node, turn.message);
+    let finished = |index: u32| state.is_finished(&CallPlace { node, index, id: String::new() });
     let mut drained = Drained::default();
     let Some(reverts) = setting else { return drained };
     let mover = Mover { author: Author::Model, prompts: reverts.prompts };

@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
 use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
-use crate::acts::{Asked, Pause, View};
+use crate::acts::asked::Asked;
+use crate::acts::question::Pause;
+use crate::acts::view::View;
 use crate::rules::written;
 use crate::setup::Setup;
 use crate::state::CallStatus;

@@ -1,3 +1,0 @@
-//! What each layer adds to a session.
-
-pub mod revert;
