@@ -20,8 +20,8 @@ pub use trunkline_revert as revert;
 pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_machine as session_machine;
-pub use trunkline_session_machine::across;
-pub use trunkline_session_machine::decided::{
+pub use trunkline_session_machine::reading::across;
+pub use trunkline_session_machine::reading::decided::{
     DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
     recorded_objects,
 };

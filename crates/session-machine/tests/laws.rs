@@ -19,7 +19,7 @@ fn line() -> impl Strategy<Value = String> {
         });
     let calls = prop::collection::vec(call, 1..4).prop_map(|calls| format!("model: {}", calls.join("; ")));
     let revert = (0_u32..9).prop_map(|node| {
-        format!(r#"model: revert_to_state r1 {{"category":"failure","node":"n{node}","lesson":"no"}}"#)
+        format!(r#"model: revert_to_state r1 {{"category":"failure","step":"n{node}","lesson":"no"}}"#)
     });
     prop_oneof![
         4 => calls,

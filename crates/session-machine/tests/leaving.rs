@@ -12,7 +12,7 @@ fn a_model_goes_back_with_the_lesson_and_what_was_staged_is_put_aside() {
         approval model
         model: edit c1 {"path":"a"}
         propose c1 a = new
-        model: revert_to_state c2 {"category":"failure","node":"n1","lesson":"a is read-only"}
+        model: revert_to_state c2 {"category":"failure","step":"n1","lesson":"a is read-only"}
         model: Another way.
         > change it
         "#,
@@ -34,15 +34,17 @@ fn a_model_goes_back_with_the_lesson_and_what_was_staged_is_put_aside() {
                 + n4 under n3 model: revert_to_state c2
                 + resolve/choices
               settle
-                + n5 under n4 harness: c2: step is required
+                + n5 under n4 harness: c2: revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there
+                + head to n1
+                + revert/note
+                + revert/drained
+                + resolve/event p1 superseded
               request
                 + resolve/choices
-                + n6 under n5 model: Another way.
-                + resolve/choices
-              request
-                + n7 under n6 harness: Not done yet, and waiting for you: p1. Call `resolve` with action apply or discard, a reason, and the id.
-                + resolve/choices
-                the model has no more answers
+                + n6 under n1 model: Another way.
+              conclude
+                + decision/decided other: answered
+                + decision/run
         "#]],
     );
 }

@@ -16,21 +16,22 @@ use trunkline_providers::{ProviderError, Support};
 use trunkline_resolve_queue::{
     Effect, Entry, Fingerprint, Outcome, ProposalId, SubjectState, Verdict, resolve_tool,
 };
-use trunkline_session_machine::acts::apply::{Begun, Ended};
-use trunkline_session_machine::acts::calls::Returned;
+use trunkline_session_machine::acts::apply::{self, Begun, Ended};
+use trunkline_session_machine::acts::asked::{Asked, find_out};
+use trunkline_session_machine::acts::calls::{self, Returned};
+use trunkline_session_machine::acts::plan::Plan;
+use trunkline_session_machine::acts::question::{Answer, Pause, Question};
 use trunkline_session_machine::acts::recorded::complete;
-use trunkline_session_machine::acts::recover::Sight;
-use trunkline_session_machine::acts::reply::Came;
-use trunkline_session_machine::acts::resolve::Next;
-use trunkline_session_machine::acts::{
-    Answer, Asked, Pause, Plan, Question, View, apply, calls, close, decide, expire, find_out, hold, moves,
-    open, recover, reply, resolve, settle, stage,
-};
-use trunkline_session_machine::layers::decision::Start;
-use trunkline_session_machine::layers::resolve::Work;
+use trunkline_session_machine::acts::recover::{self, Sight};
+use trunkline_session_machine::acts::reply::{self, Came};
+use trunkline_session_machine::acts::resolve::{self, Next};
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::acts::{close, decide, expire, hold, moves, open, settle, stage};
+use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::turn::{Facts, Step, next};
+use trunkline_session_machine::words::start::Start;
+use trunkline_session_machine::words::work::Work;
 use trunkline_session_machine::{
     Access, Approval, Base, CallPlace, ChangedFile, Changes, CloseAs, FileChange, FileStates, Gate, Kept,
     OwnChanges, Proposal, Reverts, RuntimeError, Said, ToolOutput,
@@ -249,7 +250,7 @@ impl Play {
                         let _ = writeln!(self.told, "    the model has no more answers");
                         return Ok(());
                     };
-                    let fault = (message.stop == Some(StopReason::Cut)).then(|| ProviderError::Cut);
+                    let fault = (message.stop == Some(StopReason::Cut)).then_some(ProviderError::Cut);
                     let came = Came { fault, ..Came::whole(message) };
                     let plan = reply::take_reply(&self.view(), came)?;
                     self.record(plan)??;

@@ -34,6 +34,21 @@ struct Plan {
 
 const PLANS: &[Plan] = &[
     Plan {
+        name: "session-machine",
+        floors: &[
+            &["words"],
+            &["notes"],
+            &["setup"],
+            &["state"],
+            &["rules", "reading"],
+            &["request"],
+            &["acts"],
+            &["next"],
+        ],
+        most_methods: MOST_METHODS,
+        more_methods: &[],
+    },
+    Plan {
         name: "runtime",
         floors: &[&["world"], &["orders"], &["writer"], &["effects"], &["driver"], &["session"]],
         most_methods: MOST_METHODS,

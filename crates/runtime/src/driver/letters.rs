@@ -1,6 +1,7 @@
 //! The inbox of the session that this process writes: takes letters in, or puts them aside.
 
-use trunkline_session_machine::journal::{self, LetterRefused};
+use trunkline_session_machine::notes::journal::{self, LetterRefused};
+use trunkline_session_machine::notes::record;
 use trunkline_session_machine::{Event, RuntimeError};
 use trunkline_session_store::{InboxId, Letter};
 
@@ -94,7 +95,7 @@ async fn take_cancel(writer: &mut Writer, letter: &Letter) -> Result<(), Runtime
 async fn refuse(writer: &mut Writer, letter: &Letter, reason: String) -> Result<(), RuntimeError> {
     let refused = LetterRefused { letter: letter.id.0, kind: letter.kind.clone(), reason: reason.clone() };
     let at = writer.settings().now();
-    let record = journal::note(journal::LAYER, journal::LETTER_REFUSED, at, &refused);
+    let record = record::note(journal::LAYER, journal::LETTER_REFUSED, at, &refused);
     writer.commit(vec![record], Some(letter.id)).await?;
     writer.tell(&Event::LetterRefused { kind: letter.kind.clone(), reason });
     Ok(())

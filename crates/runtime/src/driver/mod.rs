@@ -1,6 +1,6 @@
 //! The loop: asks the machine what is next, does it, writes it down.
 //!
-//! Whatever is decided here rather than in [`turn`](trunkline_session_machine::turn) is decided by the world: a reply, a result, a
+//! Whatever is decided here rather than in [`next`](trunkline_session_machine::next) is decided by the world: a reply, a result, a
 //! clock, a letter.
 
 pub(crate) mod compact;
@@ -15,7 +15,7 @@ use trunkline_session_machine::acts::look::open_span;
 use trunkline_session_machine::acts::open::{begin_run, say};
 use trunkline_session_machine::acts::settle::settle;
 use trunkline_session_machine::acts::stage::stage_gate;
-use trunkline_session_machine::turn::{self, Facts, Step};
+use trunkline_session_machine::next::{self, Facts, Step};
 use trunkline_session_machine::{Limit, RuntimeError, Stop};
 
 use self::compact::{compact_span, make_room, make_room_for_more};
@@ -159,7 +159,7 @@ async fn go_on(writer: &mut Writer, cancel: &Cancel, mut nothing_waits: bool) ->
             nudged: spent.nudged,
             waited: Waiting::waited(spent.waiting.as_ref()),
         };
-        match writer.find_out(|view, asked| turn::next(view, asked, &facts)).await? {
+        match writer.find_out(|view, asked| next::next(view, asked, &facts)).await? {
             Step::Answer(answers) => {
                 let plan = answer(&writer.view(), answers);
                 writer.write(plan, None).await?;

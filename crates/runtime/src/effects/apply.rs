@@ -19,7 +19,8 @@ use trunkline_resolve_queue::{Attempt, Entry, Outcome, ProposalId};
 use crate::writer::tenure::{RENEWAL_TIME, TICK};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended, begin, check, end, end_tidied, give_up};
 use trunkline_session_machine::acts::decide::{approve_ahead, decide_ahead};
-use trunkline_session_machine::layers::resolve::{self, Work};
+use trunkline_session_machine::rules::staged;
+use trunkline_session_machine::words::work::Work;
 use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
 
 /// Moves a proposal on that no open turn is about.
@@ -50,7 +51,7 @@ pub(crate) async fn apply(
     };
     let entry = writer.state.resolve.queue.get(id).cloned();
     let (Some(entry), Some(tool)) = (entry, writer.executor(id)) else { return Ok(()) };
-    let place = call.cloned().unwrap_or_else(|| resolve::place_of(&entry.proposal));
+    let place = call.cloned().unwrap_or_else(|| staged::place_of(&entry.proposal));
     let context = writer.context(Cancel::new(), place);
     let (outcome, output) = carry_out(writer, &tool, &entry, attempt, &context).await?;
     let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();

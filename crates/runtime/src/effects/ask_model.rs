@@ -5,9 +5,10 @@ use trunkline_message_tree::{Role, StopReason};
 use trunkline_providers::{ErrorKind, Fold, ProviderError, Request};
 use trunkline_session_machine::acts::hold::hold;
 use trunkline_session_machine::acts::reply::{Came, take_reply};
-use trunkline_session_machine::prefixes::binds_reasoning;
-use trunkline_session_machine::rendering::Rendering;
-use trunkline_session_machine::{Event, RuntimeError, prompt};
+use trunkline_session_machine::request::prefixes::binds_reasoning;
+use trunkline_session_machine::request::prompt;
+use trunkline_session_machine::request::rendering::Rendering;
+use trunkline_session_machine::{Event, RuntimeError};
 
 use super::compact::note_break;
 use super::service::note_who_is_asked;

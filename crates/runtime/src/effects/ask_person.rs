@@ -6,13 +6,12 @@ use crate::writer::inbox::arrived;
 use serde_json::Value;
 use std::time::Duration;
 use trunkline_resolve_queue::{Entry, ProposalId, QueueError};
-use trunkline_session_machine::Stop;
-use trunkline_session_store::InboxId;
-
-use trunkline_session_machine::acts::decide::{self};
+use trunkline_session_machine::acts::asked::Asked;
+use trunkline_session_machine::acts::decide;
 use trunkline_session_machine::acts::expire::expire_alone;
-use trunkline_session_machine::acts::{Asked, View};
-use trunkline_session_machine::{RuntimeError, Said};
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::{RuntimeError, Said, Stop};
+use trunkline_session_store::InboxId;
 
 /// Brings the rules that the agent keeps outside of sessions into this one. An agent that was given none leaves those
 /// of another as they are: that nobody spoke of rules is no reason to loosen any.

@@ -11,7 +11,7 @@ use tokio::task::{Id as TaskId, JoinSet};
 
 use crate::world::pending::Pushed;
 use trunkline_session_machine::acts::calls::{Returned, begin, finish};
-use trunkline_session_machine::turn::Runnable;
+use trunkline_session_machine::words::runnable::Runnable;
 use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
 
 /// How long a call may take to stop by itself once the turn is cancelled.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use trunkline_message_tree::{Message, StopReason, Usage};
 use trunkline_providers::{ProviderError, Request};
-use trunkline_session_machine::prefixes::binds_reasoning;
-use trunkline_session_machine::rendering::Rendering;
-use trunkline_session_machine::{Attempt, Event, RuntimeError, prompt};
+use trunkline_session_machine::request::prefixes::binds_reasoning;
+use trunkline_session_machine::request::prompt;
+use trunkline_session_machine::request::rendering::Rendering;
+use trunkline_session_machine::{Attempt, Event, RuntimeError};
 
 use crate::world::ask_beside::ask_beside;
 use crate::world::compactor::CompactionSummary;

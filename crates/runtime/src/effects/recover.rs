@@ -9,7 +9,7 @@ use trunkline_resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::InboxId;
 
 use trunkline_session_machine::acts::recover::{Holder, Sight, holder_of, settle, settle_tidied};
-use trunkline_session_machine::layers::resolve;
+use trunkline_session_machine::notes::resolve;
 use trunkline_session_machine::{Event, RuntimeError, acts};
 
 /// Settles what a dead process left in the middle of an apply. What one that may be alive is doing is left to it: the

@@ -16,9 +16,8 @@ use std::time::Instant;
 use trunkline_message_tree::Timestamp;
 
 use crate::writer::tenure::{RENEWAL_TIME, TICK};
-use trunkline_session_machine::layers::decision::{self, RestoringLease};
-use trunkline_session_machine::{APPLY_LEASE, LEASE_MS};
-use trunkline_session_machine::{Event, KeptFile, Left, RuntimeError, WorkspaceFault};
+use trunkline_session_machine::notes::decision::{self, RestoringLease};
+use trunkline_session_machine::{APPLY_LEASE, Event, KeptFile, LEASE_MS, Left, RuntimeError, WorkspaceFault};
 
 /// How often restoring is begun anew because its time was over before anybody took the session over, as after the process
 /// was stopped for a while.

@@ -9,12 +9,10 @@ use crate::effects::restore::rollback_lease;
 use crate::world::workspace::Workspace;
 use crate::writer::Writer;
 use trunkline_decision_objects::Decision;
-use trunkline_session_machine::Stop;
-
-use trunkline_session_machine::acts::Pieces;
 use trunkline_session_machine::acts::bind::Settled;
+use trunkline_session_machine::acts::question::Pieces;
 use trunkline_session_machine::acts::roll_back::{self, Failed, Rest};
-use trunkline_session_machine::{FileStates, Left, RuntimeError, WorkspaceFault};
+use trunkline_session_machine::{FileStates, Left, RuntimeError, Stop, WorkspaceFault};
 
 /// Brings a rollback that was cut off to its end, if nobody else may be at it and nothing stands in its way: that is told
 /// to whoever wants to go on.

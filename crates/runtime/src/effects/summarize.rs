@@ -8,13 +8,12 @@ use crate::writer::Writer;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_session_machine::layers::revert::SummaryAsked;
+use trunkline_session_machine::notes::record;
+use trunkline_session_machine::notes::revert::{LAYER, NOTE, SUMMARY_ASKED, SummaryAsked};
+use trunkline_session_machine::{Event, RuntimeError};
 
 use trunkline_message_tree::MoveId;
 use trunkline_revert::Note;
-
-use trunkline_session_machine::layers::revert::{LAYER, NOTE, SUMMARY_ASKED};
-use trunkline_session_machine::{Event, RuntimeError, journal};
 
 /// How long a summary may take, whatever the summarizer itself says.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -50,7 +49,7 @@ async fn write_summary(writer: &mut Writer, head_move: MoveId, text: &str) -> Re
     // An undo was faster: there is nothing to say any more.
     let Some(first) = first.filter(|note| note.is_in_force(tree)) else { return Ok(()) };
     let late = Note::late(first, text, tree.head(), trunkline_revert::turn(tree));
-    let record = journal::note(LAYER, NOTE, writer.settings().now(), &late);
+    let record = record::note(LAYER, NOTE, writer.settings().now(), &late);
     writer.commit(vec![record], None).await
 }
 
@@ -80,7 +79,7 @@ async fn ask_again(writer: &mut Writer) -> Result<(), RuntimeError> {
     }
     let at = writer.settings().now();
     let record =
-        |head_move: &MoveId| journal::note(LAYER, SUMMARY_ASKED, at, &SummaryAsked { head_move: *head_move });
+        |head_move: &MoveId| record::note(LAYER, SUMMARY_ASKED, at, &SummaryAsked { head_move: *head_move });
     let records = lost.iter().map(record).collect();
     writer.commit(records, None).await?;
     writer.summaries.asking.waiting.extend(lost);

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{NodeId, Timestamp, ToolResult};
 use trunkline_resolve_queue::{ProposalId, RuleId};
 use trunkline_revert::ProposalId as StepId;
-use trunkline_session_machine::{CallPlace, CloseAs, RuntimeError, Said, journal};
+use trunkline_session_machine::notes::record;
+use trunkline_session_machine::{CallPlace, CloseAs, RuntimeError, Said};
 use trunkline_session_store::{InboxId, Letter};
 
 use super::order::{MoveAct, Order, StepAnswer};
@@ -77,23 +78,23 @@ struct TakeBackBody {
 /// Returns the kind and the body of the letter that is an order.
 pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
     match order.clone() {
-        Order::Prompt { text } => (PROMPT, journal::json(&PromptBody { text })),
+        Order::Prompt { text } => (PROMPT, record::json(&PromptBody { text })),
         Order::Cancel => (CANCEL, "{}".to_owned()),
         Order::CloseRun { run, close } => {
-            (CLOSE_RUN, journal::json(&CloseBody { run: run.to_string(), close }))
+            (CLOSE_RUN, record::json(&CloseBody { run: run.to_string(), close }))
         }
         Order::Verdict { proposal, said, seen } => {
-            (VERDICT, journal::json(&VerdictBody { proposal, said, seen }))
+            (VERDICT, record::json(&VerdictBody { proposal, said, seen }))
         }
-        Order::TakeBack { proposal } => (TAKE_BACK, journal::json(&TakeBackBody { proposal })),
-        Order::GiveRule { rule } => (GIVE_RULE, journal::json(&rule)),
-        Order::RevokeRule { rule, reason } => (REVOKE_RULE, journal::json(&RevokeBody { rule, reason })),
+        Order::TakeBack { proposal } => (TAKE_BACK, record::json(&TakeBackBody { proposal })),
+        Order::GiveRule { rule } => (GIVE_RULE, record::json(&rule)),
+        Order::RevokeRule { rule, reason } => (REVOKE_RULE, record::json(&RevokeBody { rule, reason })),
         Order::Distrust => (DISTRUST, "{}".to_owned()),
-        Order::Move { act, expected_head } => (MOVE, journal::json(&MoveBody { act, expected_head })),
-        Order::Name { naming } => (NAME, journal::json(&naming)),
-        Order::LateResult { call, result } => (LATE, journal::json(&LateBody { call, result })),
+        Order::Move { act, expected_head } => (MOVE, record::json(&MoveBody { act, expected_head })),
+        Order::Name { naming } => (NAME, record::json(&naming)),
+        Order::LateResult { call, result } => (LATE, record::json(&LateBody { call, result })),
         Order::StepBack { proposal, answer, expected_head } => {
-            (STEP_BACK, journal::json(&StepBody { proposal, answer, expected_head }))
+            (STEP_BACK, record::json(&StepBody { proposal, answer, expected_head }))
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use trunkline_message_tree::Timestamp;
 use trunkline_session_machine::RuntimeError;
-use trunkline_session_machine::journal::{self, LetterRefused};
+use trunkline_session_machine::notes::journal::{self, LetterRefused};
+use trunkline_session_machine::notes::record;
 use trunkline_session_store::{InboxId, Record, SessionId, SessionStore, consumed};
 
 use super::letter::letter_of;
@@ -58,7 +59,7 @@ pub async fn settled(
         if let Record::Note(note) = kept.record(session)?
             && (note.layer.as_str(), note.kind.as_str()) == (journal::LAYER, journal::LETTER_REFUSED)
         {
-            let refused: LetterRefused = journal::read(&note)?;
+            let refused: LetterRefused = record::read(&note)?;
             if refused.letter == letter.0 {
                 return Ok(Settled::Refused { reason: refused.reason });
             }

@@ -19,9 +19,9 @@ use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 
 use crate::world::schema::Schema;
-use trunkline_session_machine::layers::{resolve, revert};
-use trunkline_session_machine::setup::{AskedModel, Setup};
-use trunkline_session_machine::{AgentError, Event, Retries, RuntimeError, choices};
+use trunkline_session_machine::rules::judging;
+use trunkline_session_machine::setup::{self, AskedModel, Setup, revert};
+use trunkline_session_machine::{AgentError, Event, Retries, RuntimeError};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -218,7 +218,7 @@ impl AgentBuilder {
             rule.scope = Scope::Always;
             kept.push(rule);
         }
-        self.settings.setup.resolve.model_by_rule = kept.iter().any(resolve::rules::asks_model);
+        self.settings.setup.resolve.model_by_rule = kept.iter().any(judging::asks_model);
         self.settings.rules = Some(kept);
         self
     }
@@ -434,7 +434,7 @@ impl AgentBuilder {
         }
         let setup = &self.settings.setup;
         let reserved = revert::specs(&setup.revert).into_iter().map(|spec| spec.name);
-        let mut reserved = reserved.chain(choices::reserved(setup));
+        let mut reserved = reserved.chain(setup::reserved(setup));
         if let Some(tool) = reserved.find(|name| setup.catalogue.has(name)) {
             return Err(AgentError::ReservedName { tool });
         }

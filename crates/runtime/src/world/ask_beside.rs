@@ -9,7 +9,8 @@ use tokio::time::{Instant, sleep};
 use trunkline_message_tree::{Message, StopReason, Usage};
 use trunkline_providers::{Fold, Provider, ProviderError, Request};
 
-use trunkline_session_machine::{Retries, attempts};
+use trunkline_session_machine::Retries;
+use trunkline_session_machine::rules::answers;
 
 /// Asks a model for something beside the conversation, again where that may help, and returns its whole answer with what all
 /// attempts have cost. `tell` hears of those that failed.
@@ -37,7 +38,7 @@ pub(crate) async fn ask_beside(
         let said = fold.usage();
         let usage = fold
             .cut(StopReason::Cut)
-            .map(|came| attempts::completed(said, &request.messages, &came).0)
+            .map(|came| answers::completed(said, &request.messages, &came).0)
             .or(said);
         paid = sum(paid, usage);
         let spent = began.get_or_insert_with(Instant::now).elapsed();

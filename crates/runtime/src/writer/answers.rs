@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use trunkline_resolve_queue::{Fingerprint, ProposalId};
 use trunkline_revert::Effects;
-use trunkline_session_machine::acts::{Answer, Question, roll_back};
-use trunkline_session_machine::layers::decision::Start;
+use trunkline_session_machine::acts::question::{Answer, Question};
+use trunkline_session_machine::acts::roll_back;
+use trunkline_session_machine::rules::executors;
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::{Base, Kept, OwnChanges, RuntimeError, WorkspaceFault, executors};
+use trunkline_session_machine::words::start::Start;
+use trunkline_session_machine::{Base, Kept, OwnChanges, RuntimeError, WorkspaceFault};
 use trunkline_session_store::{Digest, SessionId, SessionStore};
 
 use super::settings::{Settings, new_id};

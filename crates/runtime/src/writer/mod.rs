@@ -17,9 +17,13 @@ use std::sync::Arc;
 
 use trunkline_message_tree::{Node, NodeId};
 use trunkline_resolve_queue::ProposalId;
+use trunkline_session_machine::acts::asked::Asked;
+use trunkline_session_machine::acts::plan::Plan;
+use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded;
-use trunkline_session_machine::acts::{Asked, Pause, Plan, View};
-use trunkline_session_machine::layers::decision;
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::notes::decision;
+use trunkline_session_machine::reading::across;
 use trunkline_session_machine::state::State;
 use trunkline_session_machine::{CallPlace, Event, RuntimeError};
 use trunkline_session_store::{
@@ -239,7 +243,7 @@ impl Writer {
         match fault {
             StoreError::Fenced { holder, .. } => self.lost(inbox::by(holder)),
             StoreError::KeyTaken { key: run, seq, kind, .. } if kind == decision::DECIDED => {
-                let query = decision::verdict_of(self.id(), &run);
+                let query = across::verdict_of(self.id(), &run);
                 match self.store.notes(&query).await {
                     Ok(found) => {
                         let verdict = found.into_iter().next().map(|first| first.key.state);

@@ -9,9 +9,9 @@ use trunkline_message_tree::{BareNode, Entry};
 use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
 
 use trunkline_session_machine::RuntimeError;
-use trunkline_session_machine::spine::{self, Step};
+use trunkline_session_machine::reading::spine::{self, Step};
+use trunkline_session_machine::reading::trimming::{Seen, saves, trim};
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::trimming::{Seen, saves, trim};
 
 /// What a fold takes in at one place of the log.
 enum Taken {

@@ -8,9 +8,9 @@ use std::cmp::min;
 use trunkline_message_tree::{Author, BareNode, Entry, Node, NodeId, Role};
 use trunkline_session_store::{Record, SessionId, SessionInfo, SessionStore, Spine, StoreError};
 
-use trunkline_session_machine::layers::{decision, resolve, revert};
+use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::notes::{decision, journal, resolve, revert, service, tree};
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::{RuntimeError, journal, wants};
 
 /// How much of the spine is read at once.
 const PAGE: u64 = 16 * 1024;
@@ -103,7 +103,7 @@ fn is_told(spine: &Spine) -> bool {
         Spine::Node { .. } | Spine::Blob { .. } => false,
         Spine::Move { .. } => true,
         Spine::Note { layer, kind, .. } => match (layer.as_str(), kind.as_str()) {
-            (journal::LAYER, wants::ASKED) | (journal::TREE, journal::NAME) => true,
+            (journal::LAYER, service::ASKED) | (tree::TREE, tree::NAME) => true,
             (revert::LAYER, kind) => revert::is_told(kind),
             (resolve::LAYER, kind) => resolve::is_told(kind),
             (decision::LAYER, kind) => decision::is_told(kind),

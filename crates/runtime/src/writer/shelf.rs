@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trunkline_message_tree::MessageList;
 
-use trunkline_session_machine::rendering::Rendering;
+use trunkline_session_machine::request::rendering::Rendering;
 
 /// For how many messages of all sessions of an agent together something is kept. A message takes some 100 bytes; with reverts the
 /// words of tools and people are copied besides.

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use tokio::task::{Id as TaskId, JoinError, JoinSet};
 use trunkline_message_tree::MoveId;
-use trunkline_session_machine::layers::revert::Part;
-use trunkline_session_machine::rare::{Rare, Unchanged};
+use trunkline_session_machine::state::rare::{Rare, Unchanged};
+use trunkline_session_machine::state::revert::Part;
 
 use crate::world::summarizer::SummaryError;
 

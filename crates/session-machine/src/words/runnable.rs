@@ -19,7 +19,10 @@ pub struct Runnable {
 
 /// A call that needs a decision: which tool wants what.
 pub struct Asked {
-    pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
-    pub(crate) gate: Gate,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with.
+    pub arguments: Map<String, Value>,
+    /// What its tool says has to be approved.
+    pub gate: Gate,
 }
