@@ -9,7 +9,7 @@ pub struct Asked {
     /// The provider, as it stands in [`Origin`](trunkline_message_tree::Origin).
     pub provider: String,
     /// The model.
-    pub(crate) model: String,
+    pub model: String,
     /// The address, without user and password. `None` once somebody was asked who needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
