@@ -9,6 +9,8 @@ mod writer;
 
 pub use driver::orders::Done;
 pub use orders::{Order, distrust};
+#[cfg(feature = "typed")]
+pub use schemars;
 pub use session::Session;
 pub use session::agent::{Agent, AgentBuilder};
 pub use session::view::View;
@@ -41,5 +43,7 @@ pub use world::permit::Permit;
 pub use world::standing::Standing;
 pub use world::summarizer::{LeftBranch, Summarizer, SummaryError};
 pub use world::tool::{Tool, ToolContext};
+#[cfg(feature = "typed")]
+pub use world::typed::{IntoToolOutput, Json, TypedTool};
 pub use world::workspace::Workspace;
 pub use writer::settings::Limits;

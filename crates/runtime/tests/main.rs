@@ -71,6 +71,8 @@ mod strict_service;
 mod summaries;
 mod takeovers;
 mod told_whole;
+#[cfg(feature = "typed")]
+mod typed;
 mod undoing;
 mod unseen;
 mod verdicts;

@@ -153,6 +153,11 @@ impl AgentBuilder {
     fn add(&mut self, tool: Arc<dyn Tool>) {
         let spec = tool.spec();
         let name = spec.name.clone();
+        if let Some(kind) = spec.input_schema.get("type").filter(|kind| *kind != "object") {
+            let fault = format!("arguments are an object, and not {kind}");
+            self.fault.get_or_insert(AgentError::Schema { tool: name, fault });
+            return;
+        }
         let schema = match Schema::of(&name, &spec.input_schema) {
             Ok(schema) => schema,
             Err(fault) => {

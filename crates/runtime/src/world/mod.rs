@@ -12,4 +12,6 @@ pub(crate) mod schema;
 pub(crate) mod standing;
 pub(crate) mod summarizer;
 pub(crate) mod tool;
+#[cfg(feature = "typed")]
+pub(crate) mod typed;
 pub(crate) mod workspace;

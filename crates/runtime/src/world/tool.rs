@@ -16,7 +16,30 @@ use crate::world::pending::{PendingAction, PendingActionError, Pushed};
 
 /// Something that a model may call.
 ///
-/// Implement it with the attribute `#[async_trait::async_trait]`; the crate page has a whole one.
+/// Most tools are a function: the feature `typed` makes one of it, `TypedTool`. Others implement this, with the
+/// attribute of `async-trait`:
+///
+/// ```
+/// use serde_json::{Map, Value, json};
+/// use trunkline_runtime::message_tree::ToolSpec;
+/// use trunkline_runtime::{Tool, ToolContext, ToolOutput};
+///
+/// struct Greet;
+///
+/// #[async_trait::async_trait]
+/// impl Tool for Greet {
+///     fn spec(&self) -> ToolSpec {
+///         let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+///         ToolSpec::new("greet", "Greets.", schema)
+///     }
+///
+///     async fn run(&self, arguments: Map<String, Value>, _: &ToolContext) -> ToolOutput {
+///         // Not `arguments["name"]`: that panics where it is left out.
+///         let name = arguments.get("name").and_then(Value::as_str).unwrap_or("you");
+///         ToolOutput::text(format!("Hello, {name}."))
+///     }
+/// }
+/// ```
 ///
 /// A panic in a call, in its gate or in its proposal ends neither the drive nor the session: it counts as a call that failed,
 /// as files that nobody looked at, or as an apply whose outcome is unknown.
