@@ -46,4 +46,5 @@ pub use world::tool::{Tool, ToolContext};
 #[cfg(feature = "typed")]
 pub use world::typed::{IntoToolOutput, Json, TypedTool};
 pub use world::workspace::Workspace;
+pub use writer::events::{Events, SessionEvent};
 pub use writer::settings::Limits;

@@ -25,6 +25,7 @@ mod crashes;
 mod decided;
 mod deciding;
 mod disturbed;
+mod events;
 mod expiring;
 mod faults;
 mod folders;

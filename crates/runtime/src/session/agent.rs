@@ -1,5 +1,6 @@
 //! An agent: a model, its tools, and the layers it is given.
 
+use crate::writer::events::{Events, Readers};
 use crate::session::{Session, open_session};
 use crate::world::compactor::Compaction;
 use crate::world::contained;
@@ -72,6 +73,12 @@ impl Agent {
         self.open(store, &id).await
     }
 
+    /// Returns a stream of what happens from now on in all sessions of this agent, in order for each of them. It ends when the
+    /// last clone of the agent and its sessions are dropped.
+    pub fn events(&self) -> Events {
+        self.settings.readers.add()
+    }
+
     /// Takes a session up where its log ends, and becomes its writer.
     ///
     /// What a dead process left half done is settled first: attempts to apply are looked up in the files, and calls
@@ -116,6 +123,7 @@ impl AgentBuilder {
             shelf: Arc::default(),
             limits: Limits::default(),
             observer: None,
+            readers: Readers::default(),
             clock: Arc::new(now),
             snapshot_after: SNAPSHOT_AFTER,
             decider: None,

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod view;
 
+use crate::writer::events::Events;
 use std::sync::Arc;
 
 use trunkline_decision_objects::{Decision, DecisionId, RunId};
@@ -432,6 +433,38 @@ impl Session {
     /// is told.
     pub fn on_event(&mut self, observer: impl Fn(&Event) + Send + Sync + 'static) {
         self.writer.observer = Some(Arc::new(move |_, event| observer(event)));
+    }
+
+    /// Returns a stream of what happens in this session from now on, in order. It ends when the session is dropped.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use trunkline_runtime::providers::{Event as Piece, Scripted, Turn};
+    /// # use trunkline_runtime::session_store::MemoryStore;
+    /// use trunkline_runtime::{Agent, Cancel, Event};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let agent = Agent::builder(Scripted::new("scripted", "poet", |_| Turn::say("Roses are red."))).build()?;
+    /// let mut session = agent.start(Arc::new(MemoryStore::new()), "a poem", None).await?;
+    /// let mut events = session.events();
+    /// let reader = tokio::spawn(async move {
+    ///     let mut poem = String::new();
+    ///     while let Some(told) = events.next().await {
+    ///         if let Event::Stream(Piece::TextDelta(piece)) = told.event {
+    ///             poem += &piece;
+    ///         }
+    ///     }
+    ///     poem
+    /// });
+    /// session.prompt("a poem, please", &Cancel::new()).await?;
+    /// drop(session);
+    /// assert_eq!(reader.await?, "Roses are red.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn events(&self) -> Events {
+        self.writer.readers.add()
     }
 
     /// Returns everything that was said, wherever it stands; where the session [is not whole](Session::is_whole), without the

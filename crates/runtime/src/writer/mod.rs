@@ -1,6 +1,7 @@
 //! The one writer of a session: its store and its lease, and what is known of it. The only place where something is written.
 
 pub(crate) mod answers;
+pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod opening;
 pub(crate) mod outlining;
@@ -31,6 +32,7 @@ use trunkline_session_store::{
 };
 
 use self::answers::Sources;
+use self::events::Readers;
 use self::settings::{Observer, Settings};
 use self::shelf::{Kept, Place};
 use self::summaries::Summaries;
@@ -42,6 +44,7 @@ pub(crate) struct Writer {
     pub(crate) lease: Lease,
     /// Told after the agent's own.
     pub(crate) observer: Option<Observer>,
+    pub(crate) readers: Readers,
     pub(crate) state: State,
     /// What is kept from one request to the next, in a drive, and after one that was dropped.
     pub(crate) kept: Kept,
@@ -199,11 +202,13 @@ impl Writer {
         &self.settings
     }
 
-    /// Tells the observers of the agent and of this session.
+    /// Tells the observers and readers of the agent and of this session.
     pub(crate) fn tell(&self, event: &Event) {
         for observer in self.settings().observer.iter().chain(&self.observer) {
             observer(self.lease.session(), event);
         }
+        self.settings.readers.tell(self.lease.session(), event);
+        self.readers.tell(self.lease.session(), event);
     }
 
     /// Returns what a tool may know of a call in this session.
@@ -270,7 +275,8 @@ impl Writer {
     }
 
     fn tell_of(&self, record: &Record) {
-        if self.settings().observer.is_none() && self.observer.is_none() {
+        let no_reader = self.settings.readers.is_empty() && self.readers.is_empty();
+        if self.settings.observer.is_none() && self.observer.is_none() && no_reader {
             // To make some events a note is parsed.
             return;
         }
@@ -322,6 +328,7 @@ pub(crate) async fn open(
         store,
         lease,
         observer: None,
+        readers: Readers::default(),
         summaries: Summaries::new(&state.revert),
         state,
         kept: Kept::default(),

@@ -11,6 +11,7 @@ use trunkline_session_machine::setup::Setup;
 use trunkline_session_store::SessionId;
 use uuid::Uuid;
 
+use super::events::Readers;
 use super::shelf::Shelf;
 use crate::world::compactor::Compactor;
 use crate::world::decider::Decider;
@@ -38,6 +39,7 @@ pub(crate) struct Settings {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) limits: Limits,
     pub(crate) observer: Option<Observer>,
+    pub(crate) readers: Readers,
     pub(crate) clock: Clock,
     pub(crate) snapshot_after: u64,
     pub(crate) decider: Option<Arc<dyn Decider>>,
