@@ -13,6 +13,7 @@ pub use orders::{Order, distrust};
 pub use schemars;
 pub use session::Session;
 pub use session::agent::{Agent, AgentBuilder};
+pub use session::children::{Parent, children_of};
 pub use session::view::View;
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;

@@ -15,6 +15,7 @@ mod bound_laws;
 mod bound_reasoning;
 mod calls;
 mod cancels;
+mod children;
 mod choice_laws;
 mod choices;
 mod closing;

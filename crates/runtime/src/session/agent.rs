@@ -1,6 +1,6 @@
 //! An agent: a model, its tools, and the layers it is given.
 
-use crate::writer::events::{Events, Readers};
+use super::children::Parent;
 use crate::session::{Session, open_session};
 use crate::world::compactor::Compaction;
 use crate::world::contained;
@@ -8,11 +8,14 @@ use crate::world::decider::Decider;
 use crate::world::standing::Standing;
 use crate::world::summarizer::Summarizer;
 use crate::world::tool::Tool;
+use crate::world::tool::ToolContext;
 use crate::world::workspace::Workspace;
+use crate::writer::events::{Events, Readers};
 use crate::writer::settings::{Implementation, Limits, Settings, new_id, now};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline_session_store::Record;
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
@@ -77,6 +80,33 @@ impl Agent {
     /// last clone of the agent and its sessions are dropped.
     pub fn events(&self) -> Events {
         self.settings.readers.add()
+    }
+
+    /// Begins a session on behalf of a call: in the store of the call's session, with the same text for its workspace. Its log
+    /// begins with a note that names the call.
+    ///
+    /// The agent is another one than the caller's, or the same; a tool that begins an agent which has that tool says itself how deep
+    /// that may go. Drive the child with `context.cancel.child()`, so that it stops with the call and can be stopped alone. What it
+    /// costs counts against its own [`Limits`](crate::Limits), and what it stages waits in its own session.
+    ///
+    /// A child outlives its call: if the process dies, or the call is dropped, it stays as far as it came, and
+    /// [`children_of`](crate::children_of) finds it. If the process dies in here, a session without any record of a parent may be left.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if the call belongs to no session, as in a tool's own tests without
+    /// [`ToolContext::in_session`]; those of [`start`](Agent::start).
+    pub async fn start_child(&self, context: &ToolContext, title: &str) -> Result<Session, RuntimeError> {
+        let (Some(session), Some(store)) = (&context.session, context.store()) else {
+            let reason = "the call belongs to no session, so it can have no child".to_owned();
+            return Err(RuntimeError::Refused { reason });
+        };
+        let info = store.info(session).await?;
+        let parent = Parent { session: session.clone(), call: context.call.clone() };
+        let mut child = self.start(Arc::clone(store), title, info.workspace.as_deref()).await?;
+        let note = parent.note(self.settings.now())?;
+        child.writer.commit(vec![Record::Note(note)], None).await?;
+        Ok(child)
     }
 
     /// Takes a session up where its log ends, and becomes its writer.

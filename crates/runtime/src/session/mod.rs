@@ -1,6 +1,7 @@
 //! What people may ask of a session.
 
 pub(crate) mod agent;
+pub(crate) mod children;
 pub(crate) mod view;
 
 use crate::writer::events::Events;
@@ -39,7 +40,7 @@ use crate::writer::{Writer, open};
 /// was recorded, and the session goes on from there; what was being written may need a second call, after
 /// [`RuntimeError::Store`].
 pub struct Session {
-    writer: Writer,
+    pub(crate) writer: Writer,
 }
 
 impl Session {

@@ -6,11 +6,14 @@
 use crate::world::cancel::Cancel;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
 use trunkline_message_tree::ToolSpec;
 use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
 use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, CallPlace, Gate, Kept, ToolOutput};
 use trunkline_session_store::SessionId;
+use trunkline_session_store::SessionStore;
 
 use crate::world::pending::{PendingAction, PendingActionError, Pushed};
 
@@ -146,12 +149,13 @@ pub struct ToolContext {
     /// The session that the call belongs to; `None` where a tool is run by itself, as in its own tests.
     pub session: Option<SessionId>,
     pub(crate) pushed: Pushed,
+    pub(crate) home: Home,
 }
 
 impl ToolContext {
     /// Returns a context, as for a tool's own tests.
     pub fn new(cancel: Cancel, call: CallPlace) -> Self {
-        ToolContext { cancel, call, session: None, pushed: Pushed::default() }
+        ToolContext { cancel, call, session: None, pushed: Pushed::default(), home: Home::default() }
     }
 
     /// Stages an action with the result of the running call, as [`ToolOutput::proposals`](crate::ToolOutput) does.
@@ -165,5 +169,27 @@ impl ToolContext {
     /// [`PendingActionError::Unavailable`] where staged actions are off; [`PendingActionError::CallOver`].
     pub fn push_pending_action(&self, action: PendingAction) -> Result<(), PendingActionError> {
         self.pushed.push(action)
+    }
+
+    /// Returns where the session of the call is kept; `None` where there is none.
+    pub fn store(&self) -> Option<&Arc<dyn SessionStore>> {
+        self.home.0.as_ref()
+    }
+
+    /// Returns the context of a call in a session, as for a tool's own tests.
+    #[must_use]
+    pub fn in_session(mut self, store: Arc<dyn SessionStore>, session: SessionId) -> Self {
+        (self.home, self.session) = (Home(Some(store)), Some(session));
+        self
+    }
+}
+
+/// Where the session of a call is kept.
+#[derive(Clone, Default)]
+pub(crate) struct Home(Option<Arc<dyn SessionStore>>);
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "a store" } else { "none" })
     }
 }

@@ -213,7 +213,7 @@ impl Writer {
 
     /// Returns what a tool may know of a call in this session.
     pub(crate) fn context(&self, cancel: Cancel, call: CallPlace) -> ToolContext {
-        ToolContext { session: Some(self.lease.session().clone()), ..ToolContext::new(cancel, call) }
+        ToolContext::new(cancel, call).in_session(Arc::clone(&self.store), self.lease.session().clone())
     }
 
     /// Writes records in one batch and then lets memory follow. Nothing else writes.
