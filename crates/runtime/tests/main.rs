@@ -7,6 +7,7 @@
 
 mod applying;
 mod approvals;
+mod asked_for;
 mod asking_again;
 mod binding;
 mod binding_by_hand;

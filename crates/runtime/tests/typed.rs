@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trunkline_runtime::message_tree::{NodeId, Part};
-use trunkline_runtime::providers::{Scripted, Turn};
+use trunkline_runtime::providers::{OutputSchema, Scripted, Turn};
 use trunkline_runtime::schemars::{self, JsonSchema};
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{
@@ -302,4 +302,80 @@ fn arguments_that_are_no_object_are_refused_when_the_agent_is_built() {
     assert!(matches!(fault, AgentError::Schema { .. }));
     let told = r#"the schema of tool "say" is not valid: arguments are an object, and not "string""#;
     assert_eq!(fault.to_string(), told);
+}
+
+#[test]
+fn the_form_of_an_answer_names_all_and_takes_no_others() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Answer<T> {
+        /// What it is.
+        value: T,
+        unit: Option<How>,
+        ranges: Vec<Range>,
+    }
+
+    let requests: Arc<Mutex<Vec<OutputSchema>>> = Arc::default();
+    let heard = Arc::clone(&requests);
+    let model = Scripted::new("scripted", "m", move |request| {
+        heard.lock().unwrap().extend(request.output.clone());
+        Turn::say("{}")
+    });
+    let agent = Agent::builder(model).output_type::<Answer<u8>>().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let mut session = agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap();
+        session.prompt("hi", &Cancel::new()).await.unwrap();
+    });
+    let form = requests.lock().unwrap().pop().unwrap();
+    assert!(form.strict);
+    expect![[r#"
+        Answer
+        {
+          "additionalProperties": false,
+          "properties": {
+            "ranges": {
+              "items": {
+                "additionalProperties": false,
+                "properties": {
+                  "from": {
+                    "type": "integer"
+                  },
+                  "to": {
+                    "type": "integer"
+                  }
+                },
+                "required": [
+                  "from",
+                  "to"
+                ],
+                "type": "object"
+              },
+              "type": "array"
+            },
+            "unit": {
+              "enum": [
+                "once",
+                "everywhere",
+                null
+              ],
+              "type": [
+                "string",
+                "null"
+              ]
+            },
+            "value": {
+              "description": "What it is.",
+              "type": "integer"
+            }
+          },
+          "required": [
+            "ranges",
+            "unit",
+            "value"
+          ],
+          "type": "object"
+        }
+    "#]]
+    .assert_eq(&format!("{}\n{:#}\n", form.name, form.schema));
 }

@@ -48,6 +48,13 @@ impl Agent {
         AgentBuilder::new(Arc::new(provider))
     }
 
+    /// Returns what the builder asked for and requests do without, because the provider's wire has no place for it: an
+    /// [output schema](AgentBuilder::output_schema), [stop sequences](AgentBuilder::stop_sequences) or a
+    /// [seed](AgentBuilder::seed). Empty where the model is asked for everything.
+    pub fn left_out(&self) -> Vec<trunkline_providers::Feature> {
+        self.settings.setup.left_out()
+    }
+
     /// Begins a session: makes it in the store and becomes its writer.
     ///
     /// `workspace` is a text that lists of sessions show, as a folder. Nobody looks at what it names: files are looked at with
@@ -381,6 +388,33 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets the form that each answer of the conversation must have. [`Session::answer`] is its JSON; summaries stay words.
+    ///
+    /// A service whose wire has no place for it is asked without, and [`Agent::left_out`] says so: then the instructions have to
+    /// demand the form. What comes is not checked here: read it with the type that it is for. Some services take no form beside
+    /// tools.
+    #[must_use]
+    pub fn output_schema(mut self, output: trunkline_providers::OutputSchema) -> Self {
+        self.settings.setup.asking.output = Some(output);
+        self
+    }
+
+    /// Sets the strings at which the model stops; they are not part of the answer. None unless told. They are left out where the
+    /// wire has no place for them; see [`Agent::left_out`].
+    #[must_use]
+    pub fn stop_sequences(mut self, stop: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.settings.setup.asking.stop = stop.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the seed, for answers that can be had again as far as the service goes. It is left out where the wire has no place
+    /// for it; see [`Agent::left_out`].
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.setup.asking.seed = Some(seed);
+        self
+    }
+
     /// Sets whether and how much the model thinks; nothing is said about it unless told. A model that thinks is never
     /// forced to call a tool: several providers answer that with an error.
     #[must_use]
@@ -454,6 +488,18 @@ impl AgentBuilder {
     pub fn snapshot_after(mut self, records: u64) -> Self {
         self.settings.snapshot_after = records;
         self
+    }
+
+    /// Sets the form that each answer of the conversation must have, as [`output_schema`](Self::output_schema) does, from the
+    /// type that reads it: `serde_json::from_str(&session.answer())`.
+    ///
+    /// The schema is what services hold a model to: each object names all of its members, with `null` for what is left out,
+    /// and takes no others. Bounds of numbers are not said: `u8` reads what comes, or refuses it. `T` is a struct with named
+    /// fields that does not hold itself.
+    #[cfg(feature = "typed")]
+    #[must_use]
+    pub fn output_type<T: serde::de::DeserializeOwned + schemars::JsonSchema>(self) -> Self {
+        self.output_schema(crate::world::typed::output_of::<T>())
     }
 
     /// Finishes the agent.

@@ -8,12 +8,13 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RestrictFormats;
+use schemars::transform::{RecursiveTransform, RestrictFormats};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{Part, ToolSpec};
+use trunkline_providers::OutputSchema;
 use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, Gate, ToolOutput};
 
@@ -218,6 +219,15 @@ impl<T: IntoToolOutput, E: Into<Box<dyn Error + Send + Sync>>> IntoToolOutput fo
     }
 }
 
+/// Returns the form of answers that a type reads.
+pub(crate) fn output_of<T: DeserializeOwned + JsonSchema>() -> OutputSchema {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let name: String = T::schema_name().chars().take(64).collect();
+    let name = name.replace(|letter| !fits(letter), "_");
+    let schema = root::<T>(settings().with_transform(RecursiveTransform(strict)));
+    OutputSchema::new(name, schema.to_value())
+}
+
 /// Reads arguments, or says which field is wrong and why.
 fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, String> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|fault| {
@@ -233,17 +243,11 @@ fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, String>
     })
 }
 
-/// Returns the schema of a type as services take it: nothing is referred to that can stand in its place, and nothing is
-/// said that only a validator would read.
+/// Returns the schema of arguments as services take it.
 fn schema_of<A: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    // `uint32` and the like are no formats of JSON Schema, and their bounds stand beside them.
-    let settings = settings.with_transform(RestrictFormats::default());
-    let mut schema: Schema = settings.into_generator().into_root_schema_for::<A>();
-    schema.remove("$schema");
-    schema.remove("title");
-    let no_type = schema.get("type").is_none();
-    if no_type && (schema.get("oneOf").is_some() || schema.get("anyOf").is_some()) {
+    let mut schema = root::<A>(settings());
+    let alternatives = schema.get("oneOf").or(schema.get("anyOf")).is_some();
+    if alternatives && schema.get("type").is_none() {
         // Arguments are an object in any case, and services want it said at the root.
         schema.insert("type".to_owned(), json!("object"));
     }
@@ -251,4 +255,32 @@ fn schema_of<A: JsonSchema>() -> Value {
         schema.insert("properties".to_owned(), json!({}));
     }
     schema.to_value()
+}
+
+/// Nothing is referred to that can stand in its place, and nothing is said that only a validator would read.
+fn settings() -> SchemaSettings {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    // `uint32` and the like are no formats of JSON Schema, and their bounds stand beside them.
+    settings.with_transform(RestrictFormats::default())
+}
+
+fn root<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("$schema");
+    schema.remove("title");
+    schema
+}
+
+/// Makes a schema one that services hold a model to: Anthropic refuses bounds, OpenAI members that may be left out, and both
+/// objects that take any others (their guides on structured outputs, read 2026-11).
+fn strict(schema: &mut Schema) {
+    for bound in ["minimum", "maximum"] {
+        schema.remove(bound);
+    }
+    let members = schema.get("properties").and_then(Value::as_object);
+    let Some(names) = members.map(|members| members.keys().cloned().collect::<Vec<_>>()) else { return };
+    schema.insert("required".to_owned(), json!(names));
+    if schema.get("additionalProperties").is_none() {
+        schema.insert("additionalProperties".to_owned(), json!(false));
+    }
 }

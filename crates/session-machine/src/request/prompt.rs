@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageList, ToolChoice};
-use trunkline_providers::{Request, Thinking, Trait, Traits};
+use trunkline_providers::{Feature, Request, Thinking, Trait, Traits};
 use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::request::rendering::Rendering;
@@ -51,6 +51,11 @@ pub fn build(
     request.tools = tools;
     request.max_output_tokens = Some(asking.max_output_tokens);
     request.temperature = asking.temperature;
+    request.output = asking.output.clone().filter(|_| model.takes(Feature::OutputSchema));
+    request.seed = asking.seed.filter(|_| model.takes(Feature::Seed));
+    if model.takes(Feature::Stop) {
+        request.stop.clone_from(&asking.stop);
+    }
     request.thinking = asking.thinking;
     request.tool_choice = held.choice.unwrap_or_default();
     request.extra.clone_from(&asking.extra);

@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Origin, ToolSpec};
-use trunkline_providers::{Feature, Support, Thinking};
+use trunkline_providers::{Feature, OutputSchema, Support, Thinking};
 use trunkline_resolve_queue::resolve_tool;
 use trunkline_revert::{CompactPolicy, OUTLINE_TOOL_NAME, TOOL_NAME};
 
 use crate::notes::service::Service;
 use crate::setup::catalogue::Catalogue;
 use crate::words::retries::Retries;
+
+/// What is left out of a request whose service has no place for it: an agent can do without, and says so beforehand.
+const LEFT_OUT: [Feature; 3] = [Feature::OutputSchema, Feature::Stop, Feature::Seed];
 
 /// What an agent is set up to do.
 pub struct Setup {
@@ -55,6 +58,8 @@ pub struct AskedModel {
     pub(crate) can_demand_a_call: bool,
     /// Whether a request can say that the model is not to reason.
     pub(crate) can_stop_reasoning: bool,
+    /// What its service has no place for, of what is left out of a request then.
+    lacks: Vec<Feature>,
 }
 
 /// How a model is asked.
@@ -64,6 +69,12 @@ pub struct Asking {
     pub max_output_tokens: u32,
     /// The sampling temperature; `None` for the provider's own.
     pub temperature: Option<f32>,
+    /// Strings at which it stops.
+    pub stop: Vec<String>,
+    /// For answers that can be had again, as far as the service goes.
+    pub seed: Option<u64>,
+    /// The form that its answers must have; `None` for words.
+    pub output: Option<OutputSchema>,
     /// Whether and how much it reasons.
     pub thinking: Thinking,
     /// Fields that are added to the body of each request.
@@ -94,12 +105,18 @@ impl AskedModel {
             can_name_a_tool: support(Feature::ChoiceNamed) == Support::Native,
             can_demand_a_call: support(Feature::ChoiceAny) == Support::Native,
             can_stop_reasoning: support(Feature::ThinkingOff) != Support::None,
+            lacks: LEFT_OUT.into_iter().filter(|feature| support(*feature) == Support::None).collect(),
         }
     }
 
     /// Returns the service that is asked, as the log calls it.
     pub(crate) fn service(&self) -> Service {
         Service::of(&self.origin, &self.wire)
+    }
+
+    /// Returns whether the service has a place for one of [`LEFT_OUT`].
+    pub(crate) fn takes(&self, feature: Feature) -> bool {
+        !self.lacks.contains(&feature)
     }
 }
 
@@ -108,6 +125,9 @@ impl Default for Asking {
         Asking {
             max_output_tokens: 8192,
             temperature: None,
+            stop: Vec::new(),
+            seed: None,
+            output: None,
             thinking: Thinking::Unsaid,
             extra: Map::new(),
             bound_reasoning: None,
@@ -132,6 +152,16 @@ impl Setup {
             expire_after: None,
             files: Files::default(),
         }
+    }
+
+    /// Returns what was asked for and is left out of requests, because the service has no place for it.
+    pub fn left_out(&self) -> Vec<Feature> {
+        let asked = |feature: &Feature| match feature {
+            Feature::OutputSchema => self.asking.output.is_some(),
+            Feature::Stop => !self.asking.stop.is_empty(),
+            _ => self.asking.seed.is_some(),
+        };
+        self.model.lacks.iter().copied().filter(asked).collect()
     }
 
     /// Completes what depends on several parts: the window that reverts reckon with, and the list of tools.
