@@ -8,7 +8,7 @@ mod world;
 mod writer;
 
 pub use driver::orders::Done;
-pub use orders::{Order, distrust};
+pub use orders::{Order, Prompt, distrust};
 #[cfg(feature = "typed")]
 pub use schemars;
 pub use session::Session;

@@ -48,6 +48,7 @@ mod old_folder;
 mod old_logs;
 mod old_scenes;
 mod opt_in;
+mod pictures;
 mod prices;
 mod proposals;
 mod rebase;

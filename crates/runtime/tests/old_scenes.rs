@@ -369,8 +369,11 @@ pub(crate) async fn act(
             let (call, result) = late(first, more);
             told(session.late_result(&call, result).await, |late| format!("{late:?}"))
         }
-        "accept" => told(session.accept_revert(StepId(first.parse().unwrap())).await, ok),
-        "decline" => told(session.decline_revert(StepId(first.parse().unwrap()), Some("go on")).await, ok),
+        "accept" => told(session.answer_revert(StepId(first.parse().unwrap()), StepAnswer::Accept).await, ok),
+        "decline" => {
+            let answer = StepAnswer::Decline { reason: Some("go on".to_owned()) };
+            told(session.answer_revert(StepId(first.parse().unwrap()), answer).await, ok)
+        }
         "read" => told(session.read_letters().await, ok),
         "post" => {
             let Some(letter) = letter(session, rest) else { return "nothing to post".to_owned() };

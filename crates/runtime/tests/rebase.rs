@@ -4,6 +4,7 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::Reverts;
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
+use trunkline_runtime::orders::StepAnswer;
 use trunkline_runtime::orders::{Order, post};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::{Prompts, ProposalId};
@@ -101,7 +102,7 @@ async fn a_person_who_is_asked_may_accept_later() {
     let open: Vec<String> = story.session.proposed_reverts().map(|open| open.text_for_person()).collect();
     assert_eq!(open, ["p0: the model asks to leave words of the user (n3, n4); proposed: go back to n2"]);
     let mut story = story.restart().await;
-    story.session.accept_revert(ProposalId(0)).await.unwrap();
+    story.session.answer_revert(ProposalId(0), StepAnswer::Accept).await.unwrap();
     assert_eq!(story.session.tree().head(), NodeId::new(2));
     assert_eq!(story.session.notes().last().unwrap().summary.as_deref(), Some("a dead end"));
     assert_eq!(story.session.proposed_reverts().count(), 0);

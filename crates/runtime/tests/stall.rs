@@ -118,14 +118,14 @@ async fn a_person_is_told_and_the_run_goes_on_until_they_accept() {
     assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
     assert!(!story.tree().contains("harness:"), "the model is not told");
     let before = story.session.tree().head();
-    story.session.accept_revert(ProposalId(0)).await.unwrap();
+    story.session.answer_revert(ProposalId(0), StepAnswer::Accept).await.unwrap();
     expect![[r#"
         p0: 5 turns in a row did the same with the same outcome (read); proposed: go back to n5
         p0 accepted by Person
     "#]]
     .assert_eq(&steps(story.store.as_ref(), &story).await);
     assert_eq!(story.session.tree().head(), NodeId::new(5));
-    let twice = story.session.accept_revert(ProposalId(0)).await.unwrap_err();
+    let twice = story.session.answer_revert(ProposalId(0), StepAnswer::Accept).await.unwrap_err();
     assert_eq!(twice.to_string(), "p0 is not an open proposal of a step back; none is");
     story.session.undo().await.unwrap();
     assert_eq!(story.session.tree().head(), before);
@@ -138,15 +138,30 @@ async fn a_proposal_that_a_person_leaves_behind_is_overtaken() {
     story.session.revert(NodeId::new(1), None).await.unwrap();
     assert!(steps(story.store.as_ref(), &story).await.ends_with("p0 overtaken by Harness\n"));
     let gone = "p0 is not an open proposal of a step back; none is";
-    assert_eq!(story.session.accept_revert(ProposalId(0)).await.unwrap_err().to_string(), gone);
-    assert_eq!(story.session.decline_revert(ProposalId(0), None).await.unwrap_err().to_string(), gone);
+    assert_eq!(
+        story.session.answer_revert(ProposalId(0), StepAnswer::Accept).await.unwrap_err().to_string(),
+        gone
+    );
+    assert_eq!(
+        story
+            .session
+            .answer_revert(ProposalId(0), StepAnswer::Decline { reason: None })
+            .await
+            .unwrap_err()
+            .to_string(),
+        gone
+    );
 }
 
 #[tokio::test]
 async fn a_proposal_can_be_declined_for_a_reason_on_one_line() {
     let mut story = story(on(OnStall::TellPerson), stuck(Turn::say("I give up"))).await;
     story.prompt("do it").await.unwrap();
-    story.session.decline_revert(ProposalId(0), Some("no\nneed")).await.unwrap();
+    story
+        .session
+        .answer_revert(ProposalId(0), StepAnswer::Decline { reason: Some("no\nneed".to_owned()) })
+        .await
+        .unwrap();
     assert!(steps(story.store.as_ref(), &story).await.ends_with("p0 declined by Person\n"));
 }
 
@@ -332,7 +347,7 @@ async fn lived(turns: Vec<u8>, restarts: Vec<bool>, who: OnStall) -> (String, St
         let _ = story.prompt("go on").await;
         let newest = story.session.proposed_reverts().next().map(|open| open.id);
         if let Some(id) = newest {
-            let _ = story.session.accept_revert(id).await;
+            let _ = story.session.answer_revert(id, StepAnswer::Accept).await;
         } else {
             let _ = story.session.undo().await;
         }

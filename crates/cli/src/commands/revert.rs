@@ -49,13 +49,12 @@ async fn on_proposed(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     };
     let before = session.tree().trunk().ids().to_vec();
     let newest = session.tree().newest();
+    session.order(request).await?;
     match answer {
-        StepAnswer::Decline { reason } => {
-            session.decline_revert(id, reason.as_deref()).await?;
+        StepAnswer::Decline { .. } => {
             out::print(&format!("{id} declined\n"))?;
         }
         _ => {
-            session.accept_revert(id).await?;
             out::print(&format!("{}\n", paint(MAGENTA, &told(&before, newest, session.tree()))))?;
             tell("files are not changed by this\n");
             let name = store::short_name(store.as_ref(), &info.id).await;

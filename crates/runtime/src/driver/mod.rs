@@ -35,7 +35,7 @@ use crate::effects::roll_back::do_rest_of_rollback;
 use crate::effects::service::{learn_from, shrink_window};
 use crate::effects::summarize::tend_summaries;
 use crate::effects::wait::{Waiting, wait_to_ask};
-use crate::orders::{Order, letter_of};
+use crate::orders::{Order, Prompt, content_of, letter_of};
 use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::waiting::read_inbox;
@@ -52,13 +52,21 @@ struct Spent {
 }
 
 /// Gives the model words and drives the session until it stops. Where there is no place for them they wait as a letter.
-pub(crate) async fn prompt(writer: &mut Writer, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+pub(crate) async fn prompt(
+    writer: &mut Writer,
+    prompt: Prompt,
+    cancel: &Cancel,
+) -> Result<Stop, RuntimeError> {
+    let order = prompt.into_order();
+    if let Order::PromptWith { parts } = &order {
+        // Not first when a letter with it is read.
+        content_of(parts)?;
+    }
     let nothing_waits = ready(writer, cancel, false).await?;
     // What closes the run that was open until now was said first: these words are no part of it.
     if !nothing_waits {
         take_close_letters(writer).await?;
     }
-    let order = Order::Prompt { text: text.to_owned() };
     if must_wait(writer, &order) {
         let ((kind, body), at) = (letter_of(&order), writer.settings().now());
         writer.store.post(writer.lease.session(), kind, &body, at).await?;

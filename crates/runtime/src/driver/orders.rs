@@ -17,7 +17,7 @@ use crate::effects::look::look_late;
 use crate::effects::recover::take_distrust;
 use crate::effects::restore::rollback_lease;
 use crate::effects::summarize::start_summaries;
-use crate::orders::{MoveAct, Order, StepAnswer, letter_of};
+use crate::orders::{MoveAct, Order, StepAnswer, content_of, letter_of};
 use crate::writer::Writer;
 
 /// What came of an order.
@@ -77,6 +77,10 @@ pub(crate) async fn carry_out(
     match order {
         Order::Prompt { text } => {
             writer.perform_for(letter, |view, asked| open::prompt(view, asked, &text)).await?;
+        }
+        Order::PromptWith { parts } => {
+            let content = content_of(&parts)?;
+            writer.perform_for(letter, |view, asked| open::prompt_with(view, asked, &content)).await?;
         }
         Order::Cancel => writer.signal().cancel(),
         Order::CloseRun { run, close } => {
@@ -139,7 +143,7 @@ pub(crate) async fn carry_out(
 /// files back is about anything else; between other open calls and their results is no place for a late one.
 pub(crate) fn must_wait(writer: &Writer, order: &Order) -> bool {
     match order {
-        Order::Prompt { .. } => {
+        Order::Prompt { .. } | Order::PromptWith { .. } => {
             let restores = writer.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
             restores || writer.state.open_turn().is_some()
         }

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{NodeId, Timestamp, ToolResult};
+use trunkline_message_tree::{NodeId, Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{ProposalId, RuleId};
 use trunkline_revert::ProposalId as StepId;
 use trunkline_session_machine::notes::record;
@@ -10,6 +10,7 @@ use trunkline_session_machine::{CallPlace, CloseAs, RuntimeError, Said};
 use trunkline_session_store::{InboxId, Letter};
 
 use super::order::{MoveAct, Order, StepAnswer};
+use super::prompt::words_of;
 
 pub(crate) const PROMPT: &str = "prompt";
 pub(crate) const CANCEL: &str = "cancel";
@@ -26,7 +27,11 @@ const TAKE_BACK: &str = "take_back";
 
 #[derive(Serialize, Deserialize)]
 struct PromptBody {
+    /// Its words.
     text: String,
+    /// All of it, its words among it, if it is more than words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Part>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -78,7 +83,8 @@ struct TakeBackBody {
 /// Returns the kind and the body of the letter that is an order.
 pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
     match order.clone() {
-        Order::Prompt { text } => (PROMPT, record::json(&PromptBody { text })),
+        Order::Prompt { text } => (PROMPT, record::json(&PromptBody { text, parts: Vec::new() })),
+        Order::PromptWith { parts } => (PROMPT, record::json(&PromptBody { text: words_of(&parts), parts })),
         Order::Cancel => (CANCEL, "{}".to_owned()),
         Order::CloseRun { run, close } => {
             (CLOSE_RUN, record::json(&CloseBody { run: run.to_string(), close }))
@@ -107,8 +113,8 @@ pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
 pub(crate) fn read(letter: &Letter) -> Result<Order, RuntimeError> {
     Ok(match letter.kind.as_str() {
         PROMPT => {
-            let PromptBody { text } = body(letter)?;
-            Order::Prompt { text }
+            let PromptBody { text, parts } = body(letter)?;
+            if parts.is_empty() { Order::Prompt { text } } else { Order::PromptWith { parts } }
         }
         CANCEL => Order::Cancel,
         CLOSE_RUN => {

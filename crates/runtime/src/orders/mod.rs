@@ -6,8 +6,11 @@
 mod letter;
 mod order;
 mod posting;
+mod prompt;
 
 pub use self::letter::distrust;
 pub(crate) use self::letter::{CANCEL, CLOSE_RUN, DISTRUST, PROMPT, abandons, closes_run, letter_of, read};
 pub use self::order::{MoveAct, Order, StepAnswer};
 pub use self::posting::{Settled, post, settled};
+pub use self::prompt::Prompt;
+pub(crate) use self::prompt::content_of;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::RunId;
-use trunkline_message_tree::{Naming, NodeId, ToolResult};
+use trunkline_message_tree::{Naming, NodeId, Part, ToolResult};
 use trunkline_resolve_queue::{ProposalId, Rule, RuleId};
 use trunkline_revert::ProposalId as StepId;
 use trunkline_session_machine::{CallPlace, CloseAs, Said};
@@ -16,6 +16,11 @@ pub enum Order {
     Prompt {
         /// The words.
         text: String,
+    },
+    /// Words for the model with pictures and documents, in the order in which they are to be read.
+    PromptWith {
+        /// What is said and shown; at least one.
+        parts: Vec<Part>,
     },
     /// End the present turn. If none goes on though somebody holds the session, the one that begins next: a run that has
     /// just started is stopped too.

@@ -28,7 +28,7 @@ use crate::effects::bind::{catch_up, take_up_bindings};
 use crate::effects::recover::recover;
 use crate::effects::roll_back::try_rest_of_rollback;
 use crate::effects::summarize::finish_summaries;
-use crate::orders::{MoveAct, Order, StepAnswer};
+use crate::orders::{MoveAct, Order, Prompt, StepAnswer};
 use crate::world::cancel::Cancel;
 use crate::writer::settings::Settings;
 use crate::writer::{Writer, open};
@@ -53,11 +53,42 @@ impl Session {
     ///
     /// While calls wait for a decision, or files are being put back, the prompt waits too, in the session's inbox.
     ///
+    /// A prompt is words, or parts: words with pictures and documents beside them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use trunkline_runtime::providers::{Scripted, Turn};
+    /// # use trunkline_runtime::session_store::MemoryStore;
+    /// use trunkline_runtime::message_tree::{Media, MediaSource, Part};
+    /// use trunkline_runtime::{Agent, Cancel};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let agent = Agent::builder(Scripted::new("scripted", "m", |_| Turn::say("A dot."))).build()?;
+    /// # let mut session = agent.start(Arc::new(MemoryStore::new()), "a picture", None).await?;
+    /// let picture = Media {
+    ///     media_type: "image/gif".to_owned(),
+    ///     source: MediaSource::Base64("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=".to_owned()),
+    /// };
+    /// session.prompt(vec![Part::Image(picture), Part::text("What is this?")], &Cancel::new()).await?;
+    /// # assert_eq!(session.answer(), "A dot.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    ///
+    /// What is shown is stored in the log, in full where it is given as bytes. A wire without a place for it is sent a line of
+    /// words in its place, which is told as a repair with [`Event::Asking`].
+    ///
     /// # Errors
     ///
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
-    pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        prompt(&mut self.writer, text, cancel).await
+    pub async fn prompt(
+        &mut self,
+        words: impl Into<Prompt> + Send,
+        cancel: &Cancel,
+    ) -> Result<Stop, RuntimeError> {
+        prompt(&mut self.writer, words.into(), cancel).await
     }
 
     /// Drives the session on from where it is until it stops.
@@ -363,24 +394,14 @@ impl Session {
         move_head(self, MoveAct::Redo).await.map(drop)
     }
 
-    /// Carries out a step back that was proposed, as a person: their words may be left behind.
+    /// Answers a step back that is proposed, as a person. One that is accepted is carried out: their words may be left behind. Of one
+    /// that is declined the model is not told.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Refused`] if it is not open, proposes no step, or the head went elsewhere since;
+    /// [`RuntimeError::Refused`] if it is not open, or if it is accepted and proposes no step, or the head went elsewhere since;
     /// [`RuntimeError::Store`].
-    pub async fn accept_revert(&mut self, id: StepId) -> Result<(), RuntimeError> {
-        let (answer, expected_head) = (StepAnswer::Accept, self.tree().head());
-        self.order(Order::StepBack { proposal: id, answer, expected_head }).await.map(drop)
-    }
-
-    /// Declines a step back that was proposed. The model is not told.
-    ///
-    /// # Errors
-    ///
-    /// [`RuntimeError::Refused`] if it is not open; [`RuntimeError::Store`].
-    pub async fn decline_revert(&mut self, id: StepId, reason: Option<&str>) -> Result<(), RuntimeError> {
-        let answer = StepAnswer::Decline { reason: reason.map(str::to_owned) };
+    pub async fn answer_revert(&mut self, id: StepId, answer: StepAnswer) -> Result<(), RuntimeError> {
         let expected_head = self.tree().head();
         self.order(Order::StepBack { proposal: id, answer, expected_head }).await.map(drop)
     }

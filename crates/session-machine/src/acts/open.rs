@@ -1,6 +1,6 @@
 //! Words at the head, and the run that begins with them.
 
-use trunkline_message_tree::{Author, Message, NodeId};
+use trunkline_message_tree::{Author, Content, Message, NodeId, Role};
 use trunkline_session_store::Record;
 use uuid::Uuid;
 
@@ -20,11 +20,22 @@ use crate::words::start::Start;
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn prompt(view: &View<'_>, asked: &mut Asked<'_>, text: &str) -> Result<Plan, Pause> {
+    prompt_with(view, asked, &[Content::text(text)])
+}
+
+/// Like [`prompt`], with pictures and documents beside the words.
+///
+/// # Errors
+///
+/// [`Pause`]: what it has to know first, or why it cannot be done.
+pub fn prompt_with(view: &View<'_>, asked: &mut Asked<'_>, content: &[Content]) -> Result<Plan, Pause> {
     let beginning = beginning(view, asked)?;
     let mut draft = view.state.tree.draft();
-    let node = draft.append(Message::user(text), view.at)?;
+    let message = Message::new(Role::User, Author::Person, content.to_vec());
+    let goal = message.text();
+    let node = draft.append(message, view.at)?;
     let mut records = entries(draft);
-    records.extend(opening(view, beginning, text, node)?);
+    records.extend(opening(view, beginning, &goal, node)?);
     Ok(Plan::of(records))
 }
 
