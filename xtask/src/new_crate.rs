@@ -101,6 +101,9 @@ path = "tests/main.rs"
 
 [dev-dependencies]
 
+[package.metadata.docs.rs]
+all-features = true
+
 [lints]
 workspace = true
 "#
