@@ -68,6 +68,8 @@ mod seed_answers;
 mod seed_requests;
 mod sends;
 mod snapshots;
+#[cfg(feature = "tracing")]
+mod spans;
 mod staging;
 mod stall;
 mod story;

@@ -8,6 +8,7 @@ pub(crate) mod letters;
 pub(crate) mod orders;
 pub(crate) mod rollback;
 
+use crate::world::spans::Span;
 use tokio::time::Instant;
 use trunkline_message_tree::StopReason;
 use trunkline_session_machine::acts::calls::answer;
@@ -92,7 +93,9 @@ pub(crate) async fn drive(
     if let Some(kept) = writer.place.take().and_then(|place| place.take()) {
         writer.kept = kept;
     }
-    let stop = go_on(writer, cancel, nothing_waits).await;
+    let span = Span::drive(writer.id(), writer.settings().provider.origin());
+    let stop = span.around(go_on(writer, cancel, nothing_waits)).await;
+    span.stopped(&stop);
     let kept = std::mem::take(&mut writer.kept);
     writer.place = writer.settings().shelf.put(kept);
     if stop.is_ok() {

@@ -5,6 +5,7 @@ use crate::effects::bind::catch_up;
 use crate::effects::recover::look_up;
 use crate::world::cancel::Cancel;
 use crate::world::contained;
+use crate::world::spans::Span;
 use crate::world::tool::Tool;
 use crate::world::tool::ToolContext;
 use crate::writer::Writer;
@@ -75,7 +76,8 @@ async fn carry_out(
     // A drive that is dropped takes the future of the tool along, but not the threads that it works with.
     let mut forsaken = Forsaken(Some(context.cancel.clone()));
     let mut watched = pin!(asked_to_end(writer));
-    let mut applied = pin!(contained::apply(tool.as_ref(), entry, context));
+    let span = Span::apply(writer.id(), &entry.proposal.source_tool, attempt);
+    let mut applied = pin!(span.around(contained::apply(tool.as_ref(), entry, context)));
     let (mut watching, mut behind, mut lost) = (true, false, None);
     let done = loop {
         tokio::select! {
@@ -102,6 +104,7 @@ async fn carry_out(
         }
     };
     forsaken.0 = None;
+    span.applied(&done.0);
     match lost {
         // Whoever has the session now finds out what became of it.
         Some(fault) => Err(fault),

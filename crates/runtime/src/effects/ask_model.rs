@@ -1,5 +1,6 @@
 //! Asks the model, and takes in what comes of it.
 
+use crate::world::spans::Span;
 use tokio::time::Instant;
 use trunkline_message_tree::{Role, StopReason};
 use trunkline_providers::{ErrorKind, Fold, ProviderError, Request};
@@ -33,6 +34,7 @@ pub(crate) async fn ask_model(writer: &mut Writer, turn: u32, cancel: &Cancel) -
     writer.tell(&Event::Asking { turn, messages: sent.len(), repairs: prompt.repairs });
     let mut fold = Fold::new(provider.origin().clone());
     let (began, mut within) = (Instant::now(), 0);
+    let span = Span::request(Some(writer.id()), provider.origin());
     let cancelled = tokio::select! {
         biased;
         () = cancel.cancelled() => Ok(true),
@@ -42,7 +44,7 @@ pub(crate) async fn ask_model(writer: &mut Writer, turn: u32, cancel: &Cancel) -
             cancel.cancel();
             Ok(true)
         }
-        received = receive(writer, prompt.request, &mut fold, &mut within) => received.map(|()| false),
+        received = span.around(receive(writer, prompt.request, &mut fold, &mut within)) => received.map(|()| false),
     };
     if matches!(cancelled, Ok(false)) {
         writer.on_trial.clear();
@@ -56,6 +58,7 @@ pub(crate) async fn ask_model(writer: &mut Writer, turn: u32, cancel: &Cancel) -
         Ok(true) => (fold.cut(StopReason::Cancelled), None),
         Err(fault) => (fold.cut(StopReason::Cut), Some(fault)),
     };
+    span.answered(message.as_ref(), fault.as_ref());
     writer.kept.sent = sent.clone();
     let came = Came {
         message,

@@ -2,6 +2,7 @@
 
 use crate::effects::look::look_after;
 use crate::world::cancel::Cancel;
+use crate::world::spans::Span;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
 use std::collections::HashMap;
@@ -44,7 +45,12 @@ pub(crate) async fn run_calls(
         let one = Running { place: call.place, tool: call.tool, began: Instant::now(), attempt, pushed };
         let mut context = writer.context(cancel.clone(), one.place.clone());
         context.pushed.clone_from(&one.pushed);
-        let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
+        let span = Span::call(writer.id(), &one.tool, &one.place);
+        let task = tasks.spawn(async move {
+            let output = span.around(tool.run(call.arguments, &context)).await;
+            span.returned(&output);
+            output
+        });
         by_task.insert(task.id(), one);
     }
     let ended = collect(writer, tasks, by_task, cancel).await?;

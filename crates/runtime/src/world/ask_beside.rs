@@ -2,6 +2,7 @@
 //!
 //! Nothing of it is recorded before it is there, so it is asked again in place: whoever is killed meanwhile begins anew.
 
+use super::spans::Span;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
@@ -26,14 +27,17 @@ pub(crate) async fn ask_beside(
     let mut failed = 0_u32;
     loop {
         let mut fold = Fold::new(provider.origin().clone());
-        let ended = receive(provider, request.clone(), &mut fold, &mut failed).await;
+        let span = Span::request(None, provider.origin());
+        let ended = span.around(receive(provider, request.clone(), &mut fold, &mut failed)).await;
         let fault = match ended {
             Ok(()) => {
                 let message = fold.finish();
+                span.answered(Some(&message), None);
                 return Ok((message.clone(), sum(paid, message.usage)));
             }
             Err(fault) => fault,
         };
+        span.answered(None, Some(&fault));
         failed = failed.saturating_add(1);
         let said = fold.usage();
         let usage = fold

@@ -9,6 +9,7 @@ pub(crate) mod model_summarizer;
 pub(crate) mod pending;
 pub(crate) mod permit;
 pub(crate) mod schema;
+pub(crate) mod spans;
 pub(crate) mod standing;
 pub(crate) mod summarizer;
 pub(crate) mod tool;
