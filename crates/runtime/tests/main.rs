@@ -63,6 +63,7 @@ mod rolling_back_together;
 mod rules;
 mod rules_kept;
 mod rules_laws;
+mod schemas;
 mod seed;
 mod seed_answers;
 mod seed_requests;

@@ -203,10 +203,10 @@ impl AgentBuilder {
             self.fault.get_or_insert(AgentError::Schema { tool: name, fault });
             return;
         }
-        let schema = match Schema::of(&name, &spec.input_schema) {
+        let schema = match Schema::read(&spec.input_schema, tool.reads_arguments()) {
             Ok(schema) => schema,
             Err(fault) => {
-                self.fault.get_or_insert(fault);
+                self.fault.get_or_insert(AgentError::Schema { tool: name, fault });
                 return;
             }
         };

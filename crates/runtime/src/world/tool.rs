@@ -51,6 +51,13 @@ pub trait Tool: Send + Sync {
     /// Returns what the model is told. Must not change while an agent lives: it is part of the cached prompt.
     fn spec(&self) -> ToolSpec;
 
+    /// Returns whether the tool reads its arguments itself and answers what does not fit, as a
+    /// `TypedTool` does. Then its schema may demand what is only
+    /// checked with the feature `json-schema`; of any other tool that is refused when the agent is built. It does not, unless told.
+    fn reads_arguments(&self) -> bool {
+        false
+    }
+
     /// Returns what the tool does to the world. [`Access::Exclusive`] unless told: never run again by itself.
     fn access(&self) -> Access {
         Access::Exclusive

@@ -137,6 +137,10 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
 
 #[async_trait]
 impl<A: DeserializeOwned + JsonSchema + Send + 'static> Tool for TypedTool<A> {
+    fn reads_arguments(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec::new(&self.name, &self.description, self.schema.clone())
     }
