@@ -4,12 +4,13 @@ use std::error::Error as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Method};
 
 pub(super) use reqwest::Url;
 
 use super::body::Chunks;
+use super::trust;
 use crate::{HttpRequest, retry};
 
 /// Keeps connections.
@@ -36,20 +37,19 @@ pub(super) struct Answer {
 impl Client {
     /// Sets up TLS, and proxies by the usual variables unless hosts are asked directly.
     pub(super) fn new(connect: Duration, secure: bool, direct: bool) -> Result<Self, String> {
-        let certificates = if secure { extra_certificates()? } else { Vec::new() };
-        let builder = || {
-            let builder = reqwest::Client::builder()
-                .connect_timeout(connect)
-                .redirect(reqwest::redirect::Policy::none())
-                .user_agent(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
-            if direct { builder.no_proxy() } else { builder }
-        };
-        let mut built = builder().tls_certs_merge(certificates).build();
-        if built.is_err() && !secure {
+        let certificates = if secure { trust::extra_certificates()? } else { Vec::new() };
+        let mut tls = trust::system_and(certificates);
+        if tls.is_err() && !secure {
             // A machine without certificates can still talk to a server on it.
-            built = builder().tls_certs_only([]).build();
+            tls = trust::no_server();
         }
-        Ok(Client { inner: built.map_err(words)?, connect })
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls?)
+            .connect_timeout(connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+        let builder = if direct { builder.no_proxy() } else { builder };
+        Ok(Client { inner: builder.build().map_err(words)?, connect })
     }
 
     /// Returns what waits for the head of the answer. Nothing is sent before it is polled.
@@ -123,19 +123,6 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     // Not printed, and not put into tables of compressed headers.
     value.set_sensitive(true);
     Ok((key, value))
-}
-
-/// The certificates in `SSL_CERT_FILE`.
-///
-/// On Linux the platform's verifier reads it by itself, as it does `SSL_CERT_DIR`; on other systems it asks the keychain
-/// only. Read here it counts everywhere, and a file that cannot be read is told.
-fn extra_certificates() -> Result<Vec<Certificate>, String> {
-    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let fault = |reason: String| format!("SSL_CERT_FILE {}: {reason}", path.to_string_lossy());
-    let pem = std::fs::read(&path).map_err(|error| fault(error.to_string()))?;
-    Certificate::from_pem_bundle(&pem).map_err(|error| fault(words(error)))
 }
 
 /// The last cause says what happened ("connection refused"); the outer ones only that something did.

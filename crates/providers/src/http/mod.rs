@@ -9,6 +9,7 @@ mod proxy;
 mod reply;
 mod tape;
 mod timeouts;
+mod trust;
 
 use std::fmt;
 use std::sync::Arc;

@@ -143,7 +143,7 @@ fn secure() -> u16 {
     let server =
         CertificateDer::from_pem_slice(pem("CERTIFICATE", SERVER).as_bytes()).expect("a certificate");
     let key = PrivateKeyDer::from_pem_slice(pem("PRIVATE KEY", SERVER_KEY).as_bytes()).expect("a key");
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")

@@ -50,6 +50,8 @@ pub(crate) async fn measure(
         println!("    20 kB to the same disk, and a flush: {}", flushes(path, turns)?);
     }
     let server = Server::start()?;
+    // The client wants some cryptography, although nothing is encrypted here.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let bare = reqwest::Client::builder().no_proxy().build()?;
     let agent = agent(server.address)?;
     for length in lengths {
