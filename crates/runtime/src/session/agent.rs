@@ -1,7 +1,8 @@
 //! An agent: a model, its tools, and the layers it is given.
 
 use super::children::Parent;
-use crate::session::{Session, open_session};
+use crate::session::Session;
+use crate::session::opening::open_session;
 use crate::world::compactor::Compaction;
 use crate::world::contained;
 use crate::world::decider::Decider;

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod children;
+pub(crate) mod opening;
 pub(crate) mod view;
 
 use crate::writer::events::Events;
@@ -16,22 +17,19 @@ use trunkline_session_machine::acts::{changes, compact, hold, roll_back as rollb
 use trunkline_session_machine::{
     CallPlace, CloseAs, Compacted, Comparison, Event, Late, RuntimeError, Said, Stop,
 };
-use trunkline_session_store::{Claim, SessionId, SessionStore};
+use trunkline_session_store::SessionId;
 
 use crate::driver::compact::compact_now;
-use crate::driver::letters::{distrust_import, read_letters};
+use crate::driver::letters::read_letters;
 use crate::driver::orders::{Done, carry_out_now};
 use crate::driver::rollback::{finish_rollback, roll_back};
 use crate::driver::{drive, prompt};
-use crate::effects::ask_person::{adopt_rules, load_proposals};
-use crate::effects::bind::{catch_up, take_up_bindings};
-use crate::effects::recover::recover;
-use crate::effects::roll_back::try_rest_of_rollback;
+use crate::effects::ask_person::load_proposals;
+use crate::effects::bind::catch_up;
 use crate::effects::summarize::finish_summaries;
 use crate::orders::{MoveAct, Order, Prompt, StepAnswer};
 use crate::world::cancel::Cancel;
-use crate::writer::settings::Settings;
-use crate::writer::{Writer, open};
+use crate::writer::Writer;
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -569,22 +567,6 @@ impl Session {
     pub fn is_whole(&self) -> bool {
         self.writer.state.whole
     }
-}
-
-/// Becomes the writer of a session, and settles what an earlier one has left half done.
-pub(crate) async fn open_session(
-    settings: Arc<Settings>,
-    store: Arc<dyn SessionStore>,
-    id: &SessionId,
-    claim: Claim,
-) -> Result<Session, RuntimeError> {
-    let mut writer = open(settings, store, id, claim).await?;
-    recover(&mut writer).await?;
-    distrust_import(&mut writer).await?;
-    adopt_rules(&mut writer).await?;
-    take_up_bindings(&mut writer).await?;
-    try_rest_of_rollback(&mut writer).await;
-    Ok(Session { writer })
 }
 
 async fn move_head(session: &mut Session, act: MoveAct) -> Result<Done, RuntimeError> {
