@@ -1,13 +1,17 @@
 //! What is read from a store: the shape of a session, its growth while somebody writes, and proof.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use trunkline_message_tree::NodeId;
+use trunkline_message_tree::{Entry, Message, NodeId, TreeError};
 
+use crate::Spine;
 use crate::tally::Tally;
-use crate::{Activity, Digest, Kept, Log, Receipt, Record, SessionId, SessionInfo, SessionStore, StoreError};
+use crate::{
+    Activity, Digest, FoundNote, Kept, Log, NoteQuery, Receipt, Record, SessionId, SessionInfo, SessionStore,
+    StoreError,
+};
 
 /// How many records are asked for at once.
 const PAGE: usize = 1024;
@@ -193,6 +197,98 @@ pub(crate) fn in_order<'a>(
     }
     let ordered: BTreeSet<u64> = numbers.iter().copied().collect();
     Ok(Cow::Owned(ordered.into_iter().collect()))
+}
+
+pub(crate) async fn outline<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+) -> Result<Outline, StoreError> {
+    let info = store.info(session).await?;
+    let mut branches = Vec::new();
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, session).await? {
+        if let Spine::Node { id, parent: Some(parent), .. } = kept.spine {
+            branches.push((id, parent));
+        }
+    }
+    Outline::new(info.nodes, info.head, branches).map_err(|reason| StoreError::BadRecord {
+        session: session.clone(),
+        seq: info.records,
+        reason,
+    })
+}
+
+pub(crate) async fn messages<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    nodes: &[NodeId],
+) -> Result<Vec<Message>, StoreError> {
+    let info = store.info(session).await?;
+    let wanted: BTreeSet<NodeId> = nodes.iter().copied().collect();
+    let mut found = BTreeMap::new();
+    let mut newest = NodeId::ROOT;
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, session).await? {
+        let Spine::Node { id, .. } = kept.spine else { continue };
+        newest = newest.max(id);
+        if wanted.contains(&id)
+            && let Record::Entry(Entry::Node { message, .. }) = kept.record(session)?
+        {
+            found.insert(id, message);
+        }
+    }
+    let message = |node: &NodeId| {
+        found.get(node).cloned().ok_or_else(|| StoreError::Misfit {
+            session: session.clone(),
+            seq: info.records,
+            source: TreeError::UnknownNode { node: *node, newest },
+        })
+    };
+    nodes.iter().map(message).collect()
+}
+
+pub(crate) async fn blob<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    digest: &Digest,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let info = store.info(session).await?;
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, session).await? {
+        if matches!(&kept.spine, Spine::Blob { content, .. } if content == digest)
+            && let Record::Blob(blob) = kept.record(session)?
+        {
+            return Ok(Some(blob.bytes));
+        }
+    }
+    Ok(None)
+}
+
+pub(crate) async fn notes<S: SessionStore + ?Sized>(
+    store: &S,
+    query: &NoteQuery,
+) -> Result<Vec<FoundNote>, StoreError> {
+    let mut sessions = match &query.session {
+        Some(session) => vec![store.info(session).await?],
+        None => store.sessions().await?,
+    };
+    sessions.sort_by(|one, other| one.id.cmp(&other.id));
+    let mut list = Vec::new();
+    for info in sessions {
+        // The newest of each key.
+        let mut newest: BTreeMap<(String, String, String), FoundNote> = BTreeMap::new();
+        let mut pages = Pages::new(0, info.records);
+        while let Some(kept) = pages.next(store, &info.id).await? {
+            let Spine::Note { layer, kind, at, key: Some(key) } = kept.spine else { continue };
+            let named = (layer.clone(), kind.clone(), key.key.clone());
+            let (session, seq, body) = (info.id.clone(), kept.seq, kept.body);
+            newest.insert(named, FoundNote { session, seq, layer, kind, at, key, body });
+        }
+        let mut found: Vec<FoundNote> = newest.into_values().filter(|found| query.fits(found)).collect();
+        found.sort_by_key(|found| found.seq);
+        list.append(&mut found);
+    }
+    Ok(list)
 }
 
 pub(crate) async fn verify<S: SessionStore + ?Sized>(

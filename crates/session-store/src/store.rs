@@ -20,8 +20,8 @@ use crate::{
 /// Keeps sessions. All stores give the same answers to the same calls, but for the level in a receipt.
 ///
 /// A write that was begun is finished even if its future is dropped: afterwards all of it is there, or nothing.
-/// The methods with a body are made of the others, but for those of snapshots, which keep none; a store replaces them where it
-/// can do better.
+/// The methods with a body are made of the other fourteen, but for those of snapshots, which keep none, and
+/// [`collect`](SessionStore::collect), which finds nothing; a store replaces them where it can do better, as by an index.
 ///
 /// # Errors
 ///
@@ -100,26 +100,32 @@ pub trait SessionStore: Send + Sync {
         Ok(page.into_iter().map(|kept| (kept.seq, kept.spine)).collect())
     }
 
-    /// Returns the shape of a session's tree, without what was said.
+    /// Returns the shape of a session's tree, without what was said. The body here reads the whole log.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`].
-    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError>;
+    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
+        reading::outline(self, session).await
+    }
 
-    /// Returns the messages of some nodes, in the order that was asked for.
+    /// Returns the messages of some nodes, in the order that was asked for. The body here reads the whole log.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`]; [`StoreError::Misfit`] if there is no such node; [`StoreError::BadRecord`].
-    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError>;
+    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError> {
+        reading::messages(self, session, nodes).await
+    }
 
-    /// Returns the bytes of the blob with that digest, if the session has one.
+    /// Returns the bytes of the blob with that digest, if the session has one. The body here reads the log until it finds them.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`].
-    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
+    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        reading::blob(self, session, digest).await
+    }
 
     /// Returns what a list shows of one session.
     ///
@@ -209,12 +215,14 @@ pub trait SessionStore: Send + Sync {
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError>;
 
     /// Finds keys of notes by layer, kind, key and state, in one session or in all: the newest note of each key, in the
-    /// order of sessions' ids and records.
+    /// order of sessions' ids and records. The body here reads the whole log of each session that the query is about.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`] if the query names one that does not exist.
-    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError>;
+    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {
+        reading::notes(self, query).await
+    }
 
     /// Waits until a session's activity is not what it was when `seen` was returned, and returns what it is now; with
     /// `Activity::default()` it returns at once. May be dropped at any time.
@@ -230,12 +238,16 @@ pub trait SessionStore: Send + Sync {
     /// used for what comes next; files need not shrink. With `dry_run` it only says what it would do.
     ///
     /// A session that was not deleted loses nothing: whatever its head, its abandoned branches, its undo log or its
-    /// notes need is part of its log, and the log is kept whole.
+    /// notes need is part of its log, and the log is kept whole. The body here is for a store in which a deletion leaves
+    /// nothing to give back.
     ///
     /// # Errors
     ///
     /// None of its own.
-    async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError>;
+    async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
+        let _ = dry_run;
+        Ok(Collected::default())
+    }
 
     /// Makes a session with its root as record 1. Takes no lease.
     ///

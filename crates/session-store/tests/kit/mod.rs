@@ -5,6 +5,7 @@ mod flawed;
 mod flaws;
 mod journal;
 mod killed;
+mod least;
 mod mutants;
 mod steps;
 
