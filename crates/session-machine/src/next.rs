@@ -3,6 +3,7 @@
 //! No IO and no memory of its own. A process that was killed and one that was not ask the same question of the same
 //! log, so there is no separate path for recovery.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
@@ -156,9 +157,9 @@ fn next_in_turn(
     cancelled: bool,
 ) -> Result<Step, Pause> {
     let (state, setup, at) = (view.state, view.setup, view.at);
-    let declared: HashMap<&CallPlace, &Declared> = asked.known_calls().into_iter().flatten().collect();
+    let known = asked.known_calls().into_iter().flatten();
+    let declared = known.map(|(wanted, answer)| (&wanted.place, (wanted, answer))).collect();
     let mut gates = Gates { declared, wanted: Vec::new(), is_one_unknown: false };
-    let drained = drain(state, &setup.revert, turn);
     let mut answers = Vec::new();
     let mut runnable: Vec<Runnable> = Vec::new();
     let mut gate = None;
@@ -211,7 +212,7 @@ fn next_in_turn(
     }
 
     if gates.is_one_unknown {
-        asked.calls(gates.wanted)?;
+        asked.calls(gates.wanted.into_iter().map(Cow::into_owned).collect())?;
     }
     if !answers.is_empty() {
         return Ok(Step::Answer(answers));
@@ -219,7 +220,7 @@ fn next_in_turn(
     if !runnable.is_empty() {
         return Ok(Step::Run(side_by_side(setup, runnable)));
     }
-    if drained.leaves() {
+    if drain(state, &setup.revert, turn).leaves() {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
         let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
         let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);
@@ -257,9 +258,9 @@ fn step_of(work: Work, run_is_open: bool) -> Step {
 
 /// What is known of the calls of this turn from outside: whether their arguments fit, and what has to be approved.
 struct Gates<'a> {
-    declared: HashMap<&'a CallPlace, &'a Declared>,
+    declared: HashMap<&'a CallPlace, (&'a Wanted, &'a Declared)>,
     /// The calls of which that has to be known.
-    wanted: Vec<Wanted>,
+    wanted: Vec<Cow<'a, Wanted>>,
     is_one_unknown: bool,
 }
 
@@ -291,19 +292,23 @@ fn judge(
     let Some(access) = setup.catalogue.access(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    gates.wanted.push(Wanted {
-        place: place.clone(),
-        tool: call.name.clone(),
-        arguments: arguments.clone(),
-        asks_gate: gates::asks_the_tool(&setup.resolve, &state.resolve, place, at),
-    });
-    let gate = match gates.declared.get(place) {
-        None => {
+    let asks_gate = gates::asks_the_tool(&setup.resolve, &state.resolve, place, at);
+    // A gate that was not asked for says nothing, also if the rules count again by now, as after a clock was set back.
+    let answer = match gates.declared.get(place) {
+        Some(&(wanted, answer)) if wanted.asks_gate || !asks_gate => {
+            gates.wanted.push(Cow::Borrowed(wanted));
+            answer
+        }
+        _ => {
+            let (place, tool) = (place.clone(), call.name.clone());
+            gates.wanted.push(Cow::Owned(Wanted { place, tool, arguments, asks_gate }));
             gates.is_one_unknown = true;
             return Judged::Unknown;
         }
-        Some(Err(text)) => return Judged::Answer(text.clone()),
-        Some(Ok(gate)) => gate.as_ref(),
+    };
+    let gate = match answer {
+        Err(text) => return Judged::Answer(text.clone()),
+        Ok(gate) => gate.as_ref(),
     };
     let named = (call.name.as_str(), access, gate);
     match gates::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {

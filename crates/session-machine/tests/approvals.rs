@@ -1,6 +1,19 @@
 //! Who decides: on commands, which wait as calls, and on edits, which wait as proposals.
 
 use expect_test::expect;
+use serde_json::json;
+use trunkline_message_tree::{
+    Author, Content, Message, MessageTree, Origin, Role, Timestamp, ToolCall, ToolSpec,
+};
+use trunkline_providers::Support;
+use trunkline_session_machine::acts::asked::Asked;
+use trunkline_session_machine::acts::question::{Answer, Pause, Question};
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::next::{Facts, Step, next};
+use trunkline_session_machine::setup::{AskedModel, Setup};
+use trunkline_session_machine::state::State;
+use trunkline_session_machine::{Access, Approval, Gate};
+use trunkline_session_store::Record;
 
 use crate::play::check;
 
@@ -377,4 +390,44 @@ fn an_attempt_that_was_cut_off_after_it_wrote_is_found_to_be_done() {
                 + decision/run
         "#]],
     );
+}
+
+/// Rules and policies count by the clock, and clocks are set back.
+#[test]
+fn an_answer_without_the_gate_lets_nothing_run_once_the_gate_counts() {
+    let call = |id: &str| {
+        let (id, name, arguments) = (id.to_owned(), "shell".to_owned(), r#"{"command":"make"}"#.to_owned());
+        Content::ToolCall(ToolCall { id, name, arguments, signature: None })
+    };
+    let at = Timestamp(1_000);
+    let tree = MessageTree::new(Message::system("Be short."), at);
+    let mut state = State::begin(Some(&Record::Entry(tree.root_entry()))).unwrap();
+    let mut draft = tree.draft();
+    for message in [Message::user("build"), Message::new(Role::Assistant, Author::Model, vec![call("c1")])] {
+        draft.append(message, at).unwrap();
+    }
+    draft.into_entries().into_iter().for_each(|entry| state.record(&Record::Entry(entry)).unwrap());
+    let mut setup = Setup::new(AskedModel::new(Origin::new("made-up", "parrot"), "none", |_| Support::None));
+    let spec = ToolSpec::new("shell", "Runs a command", json!({ "type": "object" }));
+    setup.catalogue.add(spec, Access::Exclusive);
+    let pass = |setup: &mut Setup, approval, known: &[(Question, Answer)]| {
+        setup.resolve.approval = approval;
+        setup.complete();
+        next(&View::new(&state, setup, at), &mut Asked::of(known), &Facts::default())
+    };
+    let asked = |step| match step {
+        Err(Pause::Needs(question, 0)) => *question,
+        _ => panic!("the calls are asked about, and no answer counts"),
+    };
+
+    let without = asked(pass(&mut setup, Approval::Always, &[]));
+    let known = [(without, Answer::Calls(vec![Ok(None)]))];
+    assert!(matches!(pass(&mut setup, Approval::Always, &known), Ok(Step::Run(_))));
+
+    let with = asked(pass(&mut setup, Approval::Person, &known));
+    let gate = Gate::new("run make".to_owned(), "make".to_owned()).of_command("make");
+    let known = [(with, Answer::Calls(vec![Ok(Some(gate))]))];
+    assert!(matches!(pass(&mut setup, Approval::Person, &known), Ok(Step::Gate(..))));
+    // The other way about costs nothing: what was asked too much is known.
+    assert!(matches!(pass(&mut setup, Approval::Always, &known), Ok(Step::Run(_))));
 }

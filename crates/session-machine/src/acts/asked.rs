@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::acts::question::{Answer, Pause, Pieces, Question, Wanted};
 use crate::acts::view::View;
 use crate::words::bound::{Binding, BindingState, Bound, Prepared};
-use crate::words::call::{CallPlace, Declared, Kept};
+use crate::words::call::{Declared, Kept};
 use crate::words::error::RuntimeError;
 use crate::words::files::{Base, Comparison, Deciding, FileStates, Left, OwnChanges, WorkspaceFault};
 use crate::words::start::Start;
@@ -98,13 +98,9 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns the calls that were asked about here, each with the answer; `None` if that was not asked.
-    pub(crate) fn known_calls(
-        &self,
-    ) -> Option<impl Iterator<Item = (&'a CallPlace, &'a Declared)> + use<'a>> {
+    pub(crate) fn known_calls(&self) -> Option<impl Iterator<Item = (&'a Wanted, &'a Declared)> + use<'a>> {
         match self.known.get(self.next) {
-            Some((Question::Calls(calls), Answer::Calls(answers))) => {
-                Some(calls.iter().map(|call| &call.place).zip(answers))
-            }
+            Some((Question::Calls(calls), Answer::Calls(answers))) => Some(calls.iter().zip(answers)),
             _ => None,
         }
     }

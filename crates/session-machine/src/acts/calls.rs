@@ -48,7 +48,7 @@ pub fn begin(
         plan.records.extend(looked);
         plan.events.extend(event);
     }
-    // What was in time when it was chosen is in time, however long the look took.
+    // What was in time before the look is in time, however long that took.
     let view = &View { at: view.began, ..*view };
     let mut attempts = Vec::new();
     for call in calls {

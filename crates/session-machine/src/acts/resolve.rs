@@ -190,7 +190,7 @@ pub fn begin_standing(
     }
     let details = ResolutionDetails::of_standing(resolution, handler);
     let (looked, event) = look::before(view, asked)?;
-    let meant = choice::resolving(place, details.clone(), view.at);
+    let meant = choice::resolving(place, details.clone(), view.began);
     let records = std::iter::once(meant).chain(looked).collect();
     Ok(Plan { records, events: event.into_iter().collect(), then: Some(details) })
 }
