@@ -9,7 +9,7 @@ use trunkline_runtime::message_tree::{MoveKind, NodeId, Timestamp, notation};
 use trunkline_runtime::orders::{self, Order};
 use trunkline_runtime::providers::{Event as StreamEvent, Scripted, Turn};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore, export};
-use trunkline_runtime::{Agent, Approval, Cancel, Event, RuntimeError, Stop, Tool, View};
+use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, Event, RuntimeError, Stop, Tool, View};
 
 use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line, tools};
@@ -192,6 +192,48 @@ async fn p57_a_drive_that_is_dropped_in_the_middle_of_a_write_goes_on_from_what_
         let view = View::of(&inner.load(session.id()).await.unwrap()).unwrap();
         assert_eq!(notation::print_tree(view.tree()), notation::print_tree(session.tree()), "{left}");
     }
+}
+
+/// Whatever is called next has to learn first what was written: which run is open, and where the head is.
+#[tokio::test]
+async fn p57_an_act_after_a_drop_in_the_middle_of_a_write_means_what_was_kept() {
+    let mut carried_out = [0; 4];
+    for left in 0..9 {
+        for (act, count) in carried_out.iter_mut().enumerate() {
+            let world = World::default();
+            let turns = vec![
+                read("c1"),
+                revert("c2", "failure", "n1", "no"),
+                revert("c3", "failure", "n1", "again"),
+                Turn::say("done"),
+            ];
+            let agent = world.agent(replies(turns)).with_revert().build().unwrap();
+            let inner: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+            let store = Arc::new(Mortal::new(Arc::clone(&inner), left, Death::Silent));
+            let mut session = agent.start(Arc::clone(&store) as _, "t", None).await.unwrap();
+            let cancel = Cancel::new();
+            tokio::select! {
+                ended = session.prompt("go", &cancel) => panic!("{left}: {ended:?}"),
+                () = store.silent() => {}
+            }
+            let view = View::of(&inner.load(session.id()).await.unwrap()).unwrap();
+            let (is_open, has_moved) = (view.has_open_run(), !view.tree().moves().is_empty());
+            let (ended, is_possible) = match act {
+                0 => {
+                    let reason = "it was stopped".to_owned();
+                    (session.close_run(CloseAs::Abandon { reason }).await.map(drop), is_open)
+                }
+                1 => (session.undo().await, has_moved),
+                2 => (session.go(NodeId::ROOT).await.map(drop), true),
+                _ => (session.revert(NodeId::ROOT, None).await, true),
+            };
+            match ended {
+                Ok(()) => *count += 1,
+                Err(fault) => assert!(!is_possible, "{left}, {act}: {fault}"),
+            }
+        }
+    }
+    assert!(carried_out.iter().all(|count| *count > 1), "{carried_out:?}");
 }
 
 #[tokio::test]

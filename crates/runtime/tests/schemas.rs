@@ -134,6 +134,11 @@ fn a_schema_that_is_none_is_refused_with_the_reason() {
         Ok(_) => FITS.to_owned(),
     };
     assert_eq!(refused(json!({"type": "text"})), "\"text\" is not a type");
+    assert_eq!(
+        refused(json!({"type": ["array", "null"]})),
+        "arguments are an object, and not [\"array\",\"null\"]"
+    );
+    assert_eq!(refused(json!({"type": ["object", "null"]})), FITS);
     assert_eq!(refused(json!({"properties": {"a": {"required": "b"}}})), "\"b\" is not a list");
     assert_eq!(
         refused(json!({"properties": {"a": 1}})),

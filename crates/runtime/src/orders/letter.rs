@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use trunkline_decision_objects::RunId;
 use trunkline_message_tree::{NodeId, Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{ProposalId, RuleId};
 use trunkline_revert::ProposalId as StepId;
@@ -119,8 +120,10 @@ pub(crate) fn read(letter: &Letter) -> Result<Order, RuntimeError> {
         CANCEL => Order::Cancel,
         CLOSE_RUN => {
             let CloseBody { run, close } = body(letter)?;
-            let other = |_| refused(format!("run {} is over, and another one is open", one_line(&run)));
-            Order::CloseRun { run: run.parse().map_err(other)?, close }
+            // Written as it is shown: whoever waits for the letter compares the text.
+            let named = run.parse::<RunId>().ok().filter(|named| named.to_string() == run);
+            let run = named.ok_or_else(|| refused(format!("{} is no run's name", one_line(&run))))?;
+            Order::CloseRun { run, close }
         }
         VERDICT => {
             let VerdictBody { proposal, said, seen } = body(letter)?;

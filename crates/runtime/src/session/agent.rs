@@ -90,8 +90,8 @@ impl Agent {
         self.settings.readers.add()
     }
 
-    /// Begins a session on behalf of a call: in the store of the call's session, with the same text for its workspace. Its log
-    /// begins with a note that names the call.
+    /// Begins a session on behalf of a call: in the store of the call's session, with the same text for its workspace. A note
+    /// in its log names the call, before any prompt.
     ///
     /// The agent is another one than the caller's, or the same; a tool that begins an agent which has that tool says itself how deep
     /// that may go. Drive the child with `context.cancel.child()`, so that it stops with the call and can be stopped alone. What it
@@ -199,11 +199,6 @@ impl AgentBuilder {
     fn add(&mut self, tool: Arc<dyn Tool>) {
         let spec = tool.spec();
         let name = spec.name.clone();
-        if let Some(kind) = spec.input_schema.get("type").filter(|kind| *kind != "object") {
-            let fault = format!("arguments are an object, and not {kind}");
-            self.fault.get_or_insert(AgentError::Schema { tool: name, fault });
-            return;
-        }
         let schema = match Schema::read(&spec.input_schema, tool.reads_arguments()) {
             Ok(schema) => schema,
             Err(fault) => {
@@ -211,6 +206,15 @@ impl AgentBuilder {
                 return;
             }
         };
+        let has_object = |kind: &Value| match kind {
+            Value::Array(kinds) => kinds.iter().any(|kind| kind == "object"),
+            kind => kind == "object",
+        };
+        if let Some(kind) = spec.input_schema.get("type").filter(|kind| !has_object(kind)) {
+            let fault = format!("arguments are an object, and not {kind}");
+            self.fault.get_or_insert(AgentError::Schema { tool: name, fault });
+            return;
+        }
         self.settings.setup.catalogue.add(spec, contained::access(tool.as_ref()));
         if self.settings.implementations.insert(name.clone(), Implementation { tool, schema }).is_some() {
             self.fault.get_or_insert(AgentError::ToolTwice { tool: name });

@@ -25,7 +25,7 @@ use crate::driver::orders::{Done, carry_out_now};
 use crate::driver::rollback::{finish_rollback, roll_back};
 use crate::driver::{drive, prompt};
 use crate::effects::ask_person::load_proposals;
-use crate::effects::bind::catch_up;
+use crate::effects::bind::{catch_up, catch_up_to_close};
 use crate::effects::summarize::finish_summaries;
 use crate::orders::{MoveAct, Order, Prompt, StepAnswer};
 use crate::world::cancel::Cancel;
@@ -109,7 +109,8 @@ impl Session {
 
     /// Carries out what somebody asks of the session, at once: the same as its letter would. What it leads to happens in the next drive.
     ///
-    /// The methods beside this one are orders with their own answers.
+    /// The methods beside this one are orders with their own answers. [`Order::Cancel`] cancels the [`Cancel`] of the drive before: a
+    /// letter that cancels ends the next one.
     ///
     /// # Errors
     ///
@@ -147,6 +148,8 @@ impl Session {
     /// [`RuntimeError::Workspace`] if it cannot be computed what it changed, as without the folder in which it began;
     /// [`RuntimeError::AlreadyDecided`]; [`RuntimeError::Store`]; [`RuntimeError::TakenOver`]. Then the run goes on.
     pub async fn close_run(&mut self, how: CloseAs) -> Result<Decision, RuntimeError> {
+        // Which run is open is known after what was written last is.
+        catch_up_to_close(&mut self.writer, &how).await?;
         let run = self.open_run().ok_or(RuntimeError::NoOpenRun)?;
         match self.order(Order::CloseRun { run, close: how }).await? {
             Done::Closed(decision) => Ok(*decision),
@@ -400,7 +403,7 @@ impl Session {
     /// [`RuntimeError::Refused`] if it is not open, or if it is accepted and proposes no step, or the head went elsewhere since;
     /// [`RuntimeError::Store`].
     pub async fn answer_revert(&mut self, id: StepId, answer: StepAnswer) -> Result<(), RuntimeError> {
-        let expected_head = self.tree().head();
+        let expected_head = head_of(self).await?;
         self.order(Order::StepBack { proposal: id, answer, expected_head }).await.map(drop)
     }
 
@@ -570,8 +573,14 @@ impl Session {
 }
 
 async fn move_head(session: &mut Session, act: MoveAct) -> Result<Done, RuntimeError> {
-    let expected_head = session.tree().head();
+    let expected_head = head_of(session).await?;
     session.order(Order::Move { act, expected_head }).await
+}
+
+/// Returns the head, with what was written last if it is not known yet whether that was kept.
+async fn head_of(session: &mut Session) -> Result<NodeId, RuntimeError> {
+    catch_up(&mut session.writer).await?;
+    Ok(session.tree().head())
 }
 
 /// What an order came to is what was asked for; should it not be, nothing is lost by saying so.
