@@ -275,19 +275,31 @@ pub(crate) async fn notes<S: SessionStore + ?Sized>(
     sessions.sort_by(|one, other| one.id.cmp(&other.id));
     let mut list = Vec::new();
     for info in sessions {
-        // The newest of each key.
-        let mut newest: BTreeMap<(String, String, String), FoundNote> = BTreeMap::new();
-        let mut pages = Pages::new(0, info.records);
-        while let Some(kept) = pages.next(store, &info.id).await? {
-            let Spine::Note { layer, kind, at, key: Some(key) } = kept.spine else { continue };
-            let named = (layer.clone(), kind.clone(), key.key.clone());
-            let (session, seq, body) = (info.id.clone(), kept.seq, kept.body);
-            newest.insert(named, FoundNote { session, seq, layer, kind, at, key, body });
+        match newest_notes(store, &info).await {
+            Ok(newest) => list.extend(newest.into_iter().filter(|found| query.fits(found))),
+            // Deleted since it was listed.
+            Err(StoreError::UnknownSession { .. }) if query.session.is_none() => {}
+            Err(fault) => return Err(fault),
         }
-        let mut found: Vec<FoundNote> = newest.into_values().filter(|found| query.fits(found)).collect();
-        found.sort_by_key(|found| found.seq);
-        list.append(&mut found);
     }
+    Ok(list)
+}
+
+/// Returns the newest note of each key in a session, oldest first.
+async fn newest_notes<S: SessionStore + ?Sized>(
+    store: &S,
+    info: &SessionInfo,
+) -> Result<Vec<FoundNote>, StoreError> {
+    let mut newest: BTreeMap<(String, String, String), FoundNote> = BTreeMap::new();
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, &info.id).await? {
+        let Spine::Note { layer, kind, at, key: Some(key) } = kept.spine else { continue };
+        let named = (layer.clone(), kind.clone(), key.key.clone());
+        let (session, seq, body) = (info.id.clone(), kept.seq, kept.body);
+        newest.insert(named, FoundNote { session, seq, layer, kind, at, key, body });
+    }
+    let mut list: Vec<FoundNote> = newest.into_values().collect();
+    list.sort_by_key(|found| found.seq);
     Ok(list)
 }
 

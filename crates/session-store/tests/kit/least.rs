@@ -5,53 +5,67 @@ use trunkline_message_tree::Timestamp;
 use trunkline_session_store::kit::{self, Place, Promise, Subject};
 use trunkline_session_store::{
     Activity, Amend, Batch, Claim, Durability, Holder, ImportError, InboxId, Kept, Lease, Letter,
-    LetterState, MemoryStore, Receipt, Restoring, SessionId, SessionInfo, SessionStore, StoreError,
+    LetterState, MemoryStore, Note, NoteQuery, Receipt, Record, Restoring, SessionId, SessionInfo,
+    SessionStore, StoreError,
 };
 
 use super::{Memory, options};
+use crate::material::{batch, new_session, session};
 
-struct Least(MemoryStore);
+struct Least {
+    inner: MemoryStore,
+    /// What the list names although it was deleted since.
+    gone: Option<SessionInfo>,
+}
+
+impl Least {
+    fn over(inner: MemoryStore) -> Self {
+        Least { inner, gone: None }
+    }
+}
 
 #[async_trait]
 impl SessionStore for Least {
     async fn restore(&self, restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
-        self.0.restore(restoring).await
+        self.inner.restore(restoring).await
     }
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
-        self.0.claim(session, claim).await
+        self.inner.claim(session, claim).await
     }
 
     async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
-        self.0.holder(session).await
+        self.inner.holder(session).await
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
-        self.0.append(lease, batch).await
+        self.inner.append(lease, batch).await
     }
 
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
-        self.0.read(session, after, limit).await
+        self.inner.read(session, after, limit).await
     }
 
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
-        self.0.info(session).await
+        self.inner.info(session).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.0.sessions().await
+        let mut list = self.inner.sessions().await?;
+        list.extend(self.gone.clone());
+        Ok(list)
     }
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        self.0.amend(session, amend).await
+        self.inner.amend(session, amend).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.0.delete(session).await
+        self.inner.delete(session).await
     }
 
     async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
-        self.0.delete_idle(seen).await
+        self.inner.delete_idle(seen).await
     }
 
     async fn post(
@@ -61,19 +75,19 @@ impl SessionStore for Least {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        self.0.post(session, kind, body, at).await
+        self.inner.post(session, kind, body, at).await
     }
 
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        self.0.inbox(session).await
+        self.inner.inbox(session).await
     }
 
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
-        self.0.letter(session, letter).await
+        self.inner.letter(session, letter).await
     }
 
     async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError> {
-        self.0.changed(session, seen).await
+        self.inner.changed(session, seen).await
     }
 }
 
@@ -85,7 +99,7 @@ impl Subject for LeastInMemory {
     }
 
     fn place(&self) -> Result<Box<dyn Place>, String> {
-        Memory(|| Least).place()
+        Memory(|| Least::over).place()
     }
 
     fn reaches(&self) -> Durability {
@@ -100,4 +114,27 @@ fn fourteen_methods_make_a_store_that_keeps_the_same_promises() {
     let unchecked: Vec<Promise> = report.unchecked().collect();
     let not_here = [Promise::Snapshots, Promise::Killed, Promise::Full, Promise::Broken, Promise::Older];
     assert!(unchecked.iter().all(|promise| not_here.contains(promise)), "{report}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_deleted_while_all_are_searched_is_passed_over() {
+    let store = Least::over(MemoryStore::new());
+    for number in [1, 2] {
+        let new = new_session(number);
+        let id = new.id.clone();
+        store.create(new).await.unwrap();
+        let lease = store.lease(&id).await.unwrap();
+        let note = Note::new("weather", "rain", Timestamp(12), "1").about("k", "wet");
+        store.append(&lease, batch(1, 0, vec![Record::Note(note)])).await.unwrap();
+    }
+    let [stays, gone] = [1, 2].map(session);
+    let info = store.info(&gone).await.unwrap();
+    store.delete(&gone).await.unwrap();
+    let store = Least { gone: Some(info), ..store };
+
+    let query = NoteQuery::of("weather", "rain");
+    let found = store.notes(&query).await.unwrap();
+    assert_eq!(found.iter().map(|found| &found.session).collect::<Vec<_>>(), [&stays]);
+    let of_it = store.notes(&query.in_session(gone)).await;
+    assert!(matches!(of_it, Err(StoreError::UnknownSession { .. })));
 }
