@@ -9,6 +9,7 @@ mod kinds;
 mod readme;
 mod recordings;
 mod refusals;
+mod rolling_back;
 mod seed_table;
 mod services;
 mod tree_laws;

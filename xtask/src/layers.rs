@@ -98,6 +98,23 @@ const WALLS: &[Wall] = &[
         absent: &[],
     },
     Wall {
+        name: "agent-traits",
+        may_import: May::Only(&[
+            "message-tree",
+            "revert",
+            "resolve-queue",
+            "decision-objects",
+            "providers",
+            "session-store",
+            "session-machine",
+        ]),
+        pure: false,
+        absent: &[Absent {
+            flags: &["--all-features"],
+            packages: &["hyper", "mio", "reqwest", "rustls", "socket2", "sqlx"],
+        }],
+    },
+    Wall {
         name: "runtime",
         may_import: May::Only(&[
             "message-tree",
@@ -108,6 +125,7 @@ const WALLS: &[Wall] = &[
             "providers",
             "session-store",
             "session-machine",
+            "agent-traits",
         ]),
         pure: false,
         absent: &[
@@ -115,7 +133,7 @@ const WALLS: &[Wall] = &[
             Absent { flags: BARE, packages: &["hyper", "reqwest", "rustls"] },
         ],
     },
-    Wall { name: "tools", may_import: May::Only(&["runtime", "git-binding"]), pure: false, absent: &[] },
+    Wall { name: "tools", may_import: May::Only(&["agent-traits", "git-binding"]), pure: false, absent: &[] },
     Wall {
         name: "transcripts",
         may_import: May::Only(&["message-tree"]),

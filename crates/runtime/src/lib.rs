@@ -9,12 +9,18 @@ mod writer;
 
 pub use driver::orders::Done;
 pub use orders::{Order, Prompt, distrust};
-#[cfg(feature = "typed")]
-pub use schemars;
 pub use session::Session;
 pub use session::agent::{Agent, AgentBuilder};
 pub use session::children::{Parent, children_of};
+pub use session::compaction::Compaction;
 pub use session::view::View;
+pub use trunkline_agent_traits as agent_traits;
+pub use trunkline_agent_traits::{
+    Cancel, Commits, CompactionSummary, Compactor, Decider, Executor, GitBinding, LeftBranch, PendingAction,
+    PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool, ToolContext, Workspace,
+};
+#[cfg(feature = "typed")]
+pub use trunkline_agent_traits::{IntoToolOutput, Json, TypedTool, schemars};
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;
 pub use trunkline_providers as providers;
@@ -35,17 +41,6 @@ pub use trunkline_session_machine::{
     Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched, WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
-pub use world::cancel::Cancel;
-pub use world::compactor::{Compaction, CompactionSummary, Compactor};
-pub use world::decider::Decider;
 pub use world::model_summarizer::ModelSummarizer;
-pub use world::pending::{PendingAction, PendingActionError};
-pub use world::permit::Permit;
-pub use world::standing::Standing;
-pub use world::summarizer::{LeftBranch, Summarizer, SummaryError};
-pub use world::tool::{Tool, ToolContext};
-#[cfg(feature = "typed")]
-pub use world::typed::{IntoToolOutput, Json, TypedTool};
-pub use world::workspace::Workspace;
 pub use writer::events::{Events, SessionEvent};
 pub use writer::settings::Limits;

@@ -12,7 +12,7 @@ use trunkline_runtime::resolve_queue::{
     Entry, Fingerprint, Outcome, ProposalId, RuleVerdict, State, Verdict,
 };
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
-use trunkline_runtime::{Approval, Cancel, Kept, Said, Session, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Approval, Cancel, Executor, Kept, Said, Session, Tool, ToolContext, ToolOutput};
 
 use crate::many::{Disk, Halt, Lacks, Many};
 use crate::recovering::{BEFORE_ANY, agent, edits, soon, three, words};
@@ -197,15 +197,25 @@ impl Tool for Raced {
     fn spec(&self) -> ToolSpec {
         self.many.spec()
     }
+
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
         let mut output = self.many.run(arguments, context).await;
         // What is there before is nobody's business, so only what is kept can tell.
         output.proposals.iter_mut().for_each(|proposal| proposal.fingerprints.clear());
         output
     }
+
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for Raced {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         self.many.observe(subjects).await
     }
+
     async fn keep(&self, entry: &Entry<Value>) -> Vec<Kept> {
         let kept = self.many.keep(entry).await;
         let mut times = self.times.lock().unwrap();
@@ -215,6 +225,7 @@ impl Tool for Raced {
         }
         kept
     }
+
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         self.many.apply(entry, context).await
     }

@@ -20,8 +20,8 @@ use trunkline_runtime::resolve_queue::{
 };
 use trunkline_runtime::session_store::{Log, MemoryStore, Record, SessionStore};
 use trunkline_runtime::{
-    Access, Agent, Approval, Cancel, Kept, Limits, Proposal, RuntimeError, Said, Session, Tool, ToolContext,
-    ToolOutput, View,
+    Access, Agent, Approval, Cancel, Executor, Kept, Limits, Proposal, RuntimeError, Said, Session, Tool,
+    ToolContext, ToolOutput, View,
 };
 
 use crate::kills::{Death, Mortal};
@@ -180,6 +180,13 @@ impl Tool for Edit {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Edit {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         subjects.iter().map(|file| self.0.print(file)).collect()
     }

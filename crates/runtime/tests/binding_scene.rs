@@ -11,8 +11,9 @@ use trunkline_runtime::message_tree::{Author, Role};
 use trunkline_runtime::providers::{Request, Turn};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
 use trunkline_runtime::{
-    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, ChangedFile, Changes, CloseAs, Deciding,
-    Event, FileChange, Prepared, RuntimeError, Session, Stop, Touched, Workspace, WorkspaceFault,
+    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, ChangedFile, Changes, CloseAs, Commits,
+    Deciding, Event, FileChange, GitBinding, Prepared, RuntimeError, Session, Stop, Touched, Workspace,
+    WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
@@ -232,6 +233,17 @@ impl Workspace for Repository {
         Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some("a".repeat(40)) })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Repository {
     async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         panic!("what is bound is only prepared")
     }
@@ -239,7 +251,10 @@ impl Workspace for Repository {
     async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None) // no commit that is bound names its patch set
     }
+}
 
+#[async_trait]
+impl GitBinding for Repository {
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         let mut git = self.0.lock().unwrap();
         let fault = git.called();

@@ -12,8 +12,8 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict as Answer;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
 use trunkline_runtime::{
-    Approval, Base, Cancel, Changes, CloseAs, Deciding, Limits, RuntimeError, Said, Stop, Touched, Workspace,
-    WorkspaceFault,
+    Approval, Base, Cancel, Changes, CloseAs, Commits, Deciding, Limits, RuntimeError, Said, Stop, Touched,
+    Workspace, WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
@@ -304,6 +304,13 @@ impl Workspace for Unreadable {
         Err(WorkspaceFault { message: "the disk is gone".to_owned() })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Unreadable {
     async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }

@@ -13,8 +13,8 @@ use trunkline_runtime::resolve_queue::resolve_tool::Resolution;
 use trunkline_runtime::resolve_queue::{ActorKind, Effect, Entry, Fingerprint, Outcome, StandingHandler};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
 use trunkline_runtime::{
-    Access, Approval, Cancel, CloseAs, Event, Proposal, Standing, Stop, Tool, ToolContext, ToolOutput,
-    decided_runs,
+    Access, Approval, Cancel, CloseAs, Event, Executor, Proposal, Standing, Stop, Tool, ToolContext,
+    ToolOutput, decided_runs,
 };
 
 use crate::kills::{Death, Mortal};
@@ -180,6 +180,13 @@ impl Tool for Half {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Half {
     async fn observe(&self, _: &[String]) -> Vec<Fingerprint> {
         match self.world.files.lock().unwrap().get("half") {
             Some(text) => vec![Fingerprint::digest("half", text)],

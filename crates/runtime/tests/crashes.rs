@@ -9,7 +9,7 @@ use trunkline_runtime::message_tree::{Message, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Entry;
 use trunkline_runtime::resolve_queue::{Fingerprint, Outcome, ProposalId, Verdict};
-use trunkline_runtime::{Access, Approval, Gate, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Approval, Executor, Gate, Tool, ToolContext, ToolOutput};
 
 use crate::seed::{Looks, check_log, read};
 use crate::story::{Story, World, replies, stop_line, tools};
@@ -74,15 +74,22 @@ impl Tool for Brittle {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Brittle {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         tokio::task::yield_now().await;
         self.crash("observe");
-        self.edit.observe(subjects).await
+        self.edit.as_executor().unwrap().observe(subjects).await
     }
 
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         self.crash("apply");
-        let applied = self.edit.apply(entry, context).await;
+        let applied = self.edit.as_executor().unwrap().apply(entry, context).await;
         tokio::task::yield_now().await;
         self.crash("the end of apply");
         applied

@@ -7,8 +7,8 @@ use serde_json::json;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Log, Note, Record};
 use trunkline_runtime::{
-    Approval, Base, ChangedFile, Changes, CloseAs, DecidedRuns, Deciding, FileChange, Limits, Touched, View,
-    Workspace, WorkspaceFault, across, decided_runs, family,
+    Approval, Base, ChangedFile, Changes, CloseAs, Commits, DecidedRuns, Deciding, FileChange, Limits,
+    Touched, View, Workspace, WorkspaceFault, across, decided_runs, family,
 };
 
 use crate::story::{Story, World, replies};
@@ -35,6 +35,13 @@ impl Workspace for Folder {
         Ok(Changes { files, diff: "+new\n".to_owned(), tree: None })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Folder {
     async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }

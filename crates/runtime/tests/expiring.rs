@@ -8,11 +8,11 @@ use expect_test::expect;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec, notation};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
+use trunkline_runtime::resolve_queue::{Entry, Outcome, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{
-    Access, AgentBuilder, Base, Cancel, Changes, Decider, Deciding, Said, Session, Tool, ToolContext,
-    ToolOutput, Touched, Workspace, WorkspaceFault,
+    Access, AgentBuilder, Base, Cancel, Changes, Commits, Decider, Deciding, Executor, Said, Session, Tool,
+    ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::many::{Disk, Lacks, Many};
@@ -126,6 +126,17 @@ impl Tool for SlowToHear {
         self.inner.run(arguments, context).await
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for SlowToHear {
+    async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
+        self.inner.apply(entry, context).await
+    }
+
     async fn discarded(&self, _: &Entry<Value>) -> Option<String> {
         *self.now.lock().unwrap() += 3_000;
         *self.heard.lock().unwrap() += 1;
@@ -181,6 +192,13 @@ impl Workspace for SlowToLook {
         Ok(Changes::default())
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for SlowToLook {
     async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }

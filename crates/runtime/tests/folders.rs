@@ -10,8 +10,8 @@ use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{
-    AgentBuilder, Approval, Base, ChangedFile, Changes, CloseAs, Deciding, FileChange, Limits, Stop, Touched,
-    Workspace, WorkspaceFault, distrust,
+    AgentBuilder, Approval, Base, ChangedFile, Changes, CloseAs, Commits, Deciding, FileChange, Limits, Stop,
+    Touched, Workspace, WorkspaceFault, distrust,
 };
 
 use crate::story::{Story, World, replies, stop_line};
@@ -54,6 +54,13 @@ impl Workspace for Shared {
         Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some("a".repeat(40)) })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Shared {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         self.0.hand(&deciding.base);
         Ok(Some("c".repeat(40)))

@@ -12,8 +12,8 @@ use trunkline_runtime::message_tree::{Role, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
 use trunkline_runtime::{
-    Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Deciding, Event, FileChange, OwnChanges, Span,
-    Stop, Tool, ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
+    Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Commits, Deciding, Event, FileChange, OwnChanges,
+    Span, Stop, Tool, ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
@@ -120,6 +120,13 @@ impl Workspace for Folder {
         Ok(OwnChanges { changes, others, made: Some(Vec::new()), ..OwnChanges::default() })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Folder {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         if self.find_commit(deciding).await?.is_none() {
             let (tree, now) = (self.tree(&deciding.tree), self.now());

@@ -15,7 +15,6 @@ mod binding_scene;
 mod bound_laws;
 mod bound_reasoning;
 mod calls;
-mod cancels;
 mod children;
 mod choice_laws;
 mod choices;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
-use trunkline_runtime::{Access, Kept, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Executor, Kept, Proposal, Tool, ToolContext, ToolOutput};
 
 /// How a step of the tool goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,13 @@ impl Tool for Many {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Many {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         self.disk.step().await;
         subjects.iter().map(|path| self.disk.print(path)).collect()

@@ -10,9 +10,9 @@ use trunkline_runtime::decision_objects::Digest;
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
 use trunkline_runtime::{
-    Access, Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange,
-    FileStates, Finding, Gate, Kept, KeptFile, Left, Permit, Prepared, Proposal, Span, Tool, ToolContext,
-    ToolOutput, Touched, Workspace, WorkspaceFault,
+    Access, Base, Binding, BindingState, Bound, ChangedFile, Changes, Commits, Comparison, Deciding,
+    Executor, FileChange, FileStates, Finding, Gate, GitBinding, Kept, KeptFile, Left, Permit, Prepared,
+    Proposal, Restore, Span, Tool, ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
 };
 
 /// The folder and the repository, and what was done to them.
@@ -159,6 +159,21 @@ impl Workspace for Folder {
         Ok(Changes { files, diff: String::new(), tree: Some(disk.snapshot()) })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Folder {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let prepared = self.write_commit(deciding).await?;
         self.0.lock().unwrap().tip = prepared.as_ref().map(|prepared| prepared.commit.clone());
@@ -170,7 +185,10 @@ impl Workspace for Folder {
         let made = disk.line().into_iter().find(|commit| commit.patch_set == deciding.patch_set);
         Ok(made.map(|commit| commit.name.clone()))
     }
+}
 
+#[async_trait]
+impl GitBinding for Folder {
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         let found = self.find_commit(deciding).await?;
         let mut disk = self.0.lock().unwrap();
@@ -207,7 +225,10 @@ impl Workspace for Folder {
     async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
         Ok(self.0.lock().unwrap().state(binding))
     }
+}
 
+#[async_trait]
+impl Restore for Folder {
     async fn states(
         &self,
         base: &Base,
@@ -321,6 +342,13 @@ impl Tool for Named {
         }
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Named {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let disk = self.folder.0.lock().unwrap();
         subjects.iter().map(|path| disk.fingerprint(path)).collect()

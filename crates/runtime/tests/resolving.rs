@@ -14,8 +14,8 @@ use trunkline_runtime::resolve_queue::{
 };
 use trunkline_runtime::session_store::SessionStore;
 use trunkline_runtime::{
-    Access, AgentBuilder, Approval, CallPlace, Cancel, Event, PendingAction, Standing, Tool, ToolContext,
-    ToolOutput, View,
+    Access, AgentBuilder, Approval, CallPlace, Cancel, Event, Executor, PendingAction, Standing, Tool,
+    ToolContext, ToolOutput, View,
 };
 
 use crate::kills::{Death, Mortal};
@@ -76,6 +76,13 @@ impl Tool for Rename {
         ToolOutput::text("a preview")
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Rename {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         subjects.iter().map(Fingerprint::absent).collect()
     }

@@ -12,8 +12,8 @@ use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
 use trunkline_runtime::{
-    Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Comparison, Deciding, FileChange,
-    FileStates, KeptFile, Left, Limits, Permit, RuntimeError, Session, Span, Touched, Workspace,
+    Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Commits, Comparison, Deciding, FileChange,
+    FileStates, KeptFile, Left, Limits, Permit, Restore, RuntimeError, Session, Span, Touched, Workspace,
     WorkspaceFault,
 };
 
@@ -77,6 +77,17 @@ impl Workspace for Trees {
         Ok(Changes { files: files.collect(), diff: String::new(), tree: Some(self.snapshot()) })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Trees {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         if let Some(done) = self.find_commit(deciding).await? {
             return Ok(Some(done));
@@ -90,7 +101,10 @@ impl Workspace for Trees {
         let at = commits.iter().position(|made| *made == deciding.patch_set);
         Ok(at.map(|at| format!("{:040x}", at + 1)))
     }
+}
 
+#[async_trait]
+impl Restore for Trees {
     async fn states(
         &self,
         base: &Base,

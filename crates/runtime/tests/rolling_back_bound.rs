@@ -8,8 +8,9 @@ use trunkline_runtime::decision_objects::{DecisionId, Verdict};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, SessionId};
 use trunkline_runtime::{
-    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, Changes, Comparison, Deciding, FileStates,
-    KeptFile, Left, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
+    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, Changes, Commits, Comparison, Deciding,
+    FileStates, GitBinding, KeptFile, Left, Permit, Prepared, Restore, Span, Touched, Workspace,
+    WorkspaceFault,
 };
 
 use crate::binding_scene::{Act, Fault, Repository, block_on};
@@ -28,15 +29,37 @@ impl Workspace for Bindable {
     async fn base(&self) -> Result<Base, WorkspaceFault> {
         self.trees.base().await
     }
+
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
         self.trees.changes(base, touched).await
     }
+
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+
+    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Bindable {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         self.repository.commit(deciding).await
     }
+
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         self.repository.find_commit(deciding).await
     }
+}
+
+#[async_trait]
+impl Restore for Bindable {
     async fn states(
         &self,
         base: &Base,
@@ -47,18 +70,26 @@ impl Workspace for Bindable {
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         self.trees.states(base, after, touched, spans, paths).await
     }
+
     async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
         self.trees.compare(left, kept).await
     }
+
     async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
         self.trees.restore(left, kept, permit).await
     }
+}
+
+#[async_trait]
+impl GitBinding for Bindable {
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         self.repository.write_commit(deciding).await
     }
+
     async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
         self.repository.bind(binding).await
     }
+
     async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
         self.repository.bound(binding).await
     }

@@ -18,8 +18,9 @@ use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    APPLY_LEASE, Agent, Approval, Base, Cancel, Changes, CloseAs, Comparison, Deciding, Event, FileStates,
-    KeptFile, Left, Permit, RuntimeError, Span, Touched, Workspace, WorkspaceFault, orders,
+    APPLY_LEASE, Agent, Approval, Base, Cancel, Changes, CloseAs, Commits, Comparison, Deciding, Event,
+    FileStates, KeptFile, Left, Permit, Restore, RuntimeError, Span, Touched, Workspace, WorkspaceFault,
+    orders,
 };
 
 use crate::kills::Mortal;
@@ -111,15 +112,33 @@ impl Workspace for Side {
     async fn base(&self) -> Result<Base, WorkspaceFault> {
         self.trees.base().await
     }
+
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
         self.trees.changes(base, touched).await
     }
+
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Side {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         self.trees.commit(deciding).await
     }
+
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         self.trees.find_commit(deciding).await
     }
+}
+
+#[async_trait]
+impl Restore for Side {
     async fn states(
         &self,
         base: &Base,
@@ -130,9 +149,11 @@ impl Workspace for Side {
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         self.trees.states(base, after, touched, spans, paths).await
     }
+
     async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
         self.trees.compare(left, kept).await
     }
+
     async fn restore(&self, left: &Left, _: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
         let (side, left, permit) = (self.clone(), left.clone(), permit.clone());
         tokio::spawn(async move { side.write(&left, &permit).await }).await.unwrap()

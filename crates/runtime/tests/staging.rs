@@ -12,7 +12,7 @@ use trunkline_runtime::resolve_queue::{
 };
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{
-    Access, Approval, Cancel, Kept, Proposal, RuntimeError, Session, Tool, ToolContext, ToolOutput,
+    Access, Approval, Cancel, Executor, Kept, Proposal, RuntimeError, Session, Tool, ToolContext, ToolOutput,
 };
 
 use crate::many::{Disk, Halt, Lacks, Many};
@@ -50,6 +50,13 @@ impl Tool for Custom {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Custom {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         self.many.observe(subjects).await
     }

@@ -11,8 +11,8 @@ use trunkline_runtime::resolve_queue::Entry;
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    Access, Agent, AgentBuilder, Cancel, EffectClass, Effects, Event, Finding, Gate, Proposal, RuntimeError,
-    Session, Stop, Tool, ToolContext, ToolOutput,
+    Access, Agent, AgentBuilder, Cancel, EffectClass, Effects, Event, Executor, Finding, Gate, Proposal,
+    RuntimeError, Session, Stop, Tool, ToolContext, ToolOutput,
 };
 
 /// The files and what was done to them.
@@ -189,6 +189,13 @@ impl Tool for TestTool {
         }
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for TestTool {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let files = self.world.files.lock().unwrap();
         subjects.iter().map(|path| print(path, files.get(path).map(String::as_str))).collect()

@@ -10,8 +10,8 @@ use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict::Approve;
 use trunkline_runtime::{
-    Approval, Base, ChangedFile, Changes, Deciding, FileChange, RuntimeError, Stop, Touched, Workspace,
-    WorkspaceFault,
+    Approval, Base, ChangedFile, Changes, Commits, Deciding, FileChange, RuntimeError, Stop, Touched,
+    Workspace, WorkspaceFault,
 };
 
 use crate::story::{Story, World, replies};
@@ -53,6 +53,13 @@ impl Workspace for Repository {
         Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some(TREE.to_owned()) })
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for Repository {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         if std::mem::take(&mut *self.0.fail_before.lock().unwrap()) {
             return Err(WorkspaceFault { message: "the power went out".to_owned() });

@@ -15,7 +15,7 @@ use trunkline_runtime::providers::{Anthropic, OpenAiChat, Scripted, Turn, Wire};
 use trunkline_runtime::resolve_queue::{
     ActorKind, Entry, Fingerprint, Outcome, ProposalId, State, SubjectState, Verdict,
 };
-use trunkline_runtime::{Access, Approval, Proposal, Said, Stop, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Approval, Executor, Proposal, Said, Stop, Tool, ToolContext, ToolOutput};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -182,6 +182,13 @@ impl Tool for Slow {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Slow {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let files = self.world.files.lock().unwrap();
         let print = |path: &String| match files.get(path) {

@@ -3,9 +3,9 @@
 #![expect(clippy::print_stdout, reason = "an example shows itself")]
 
 use serde_json::{Value, json};
-use trunkline_runtime::message_tree::{NodeId, Part};
-use trunkline_runtime::resolve_queue::Entry;
-use trunkline_runtime::{CallPlace, Cancel, ToolContext};
+use trunkline_agent_traits::message_tree::{NodeId, Part};
+use trunkline_agent_traits::resolve_queue::Entry;
+use trunkline_agent_traits::{CallPlace, Cancel, ToolContext};
 use trunkline_tools::CodingTools;
 
 #[tokio::main(flavor = "current_thread")]
@@ -23,6 +23,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context =
         ToolContext::new(Cancel::new(), CallPlace { node: NodeId::ROOT, index: 0, id: "c1".to_owned() });
 
+    // Who does what is approved.
+    let (Some(edit_executor), Some(edits_executor)) = (edit.as_executor(), edits.as_executor()) else {
+        return Ok(());
+    };
+
     // The tool proposes; the file stays as it is.
     let change = json!({"path": "greeting.txt", "old_text": "morning", "new_text": "evening"});
     let output = edit.run(object(&change), &context).await;
@@ -34,12 +39,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Somebody saves the file meanwhile: the proposal no longer fits and nothing is written.
     std::fs::write(&file, "Good night,\nworld!\n")?;
-    println!("{}", words(&edit.apply(&entry, &context).await.1.content));
+    println!("{}", words(&edit_executor.apply(&entry, &context).await.1.content));
     println!("in the file: {:?}\n", std::fs::read_to_string(&file)?);
 
     // They undo that, and now it fits again.
     std::fs::write(&file, "Good morning,\nworld!\n")?;
-    println!("{}", words(&edit.apply(&entry, &context).await.1.content));
+    println!("{}", words(&edit_executor.apply(&entry, &context).await.1.content));
 
     // Several files are one proposal. What is there is read before it is applied.
     let change = json!({"edits": [
@@ -49,13 +54,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output = edits.run(object(&change), &context).await;
     println!("\n{}", words(&output.content));
     let entry = Entry::in_attempt(output.proposals.first().ok_or("nothing was staged")?.clone());
-    let kept = edits.keep(&entry).await;
-    println!("{}", words(&edits.apply(&entry, &context).await.1.content));
+    let kept = edits_executor.keep(&entry).await;
+    println!("{}", words(&edits_executor.apply(&entry, &context).await.1.content));
     // From that the way back can be shown and gone, or what a crash left half done be put right.
-    if let Some((_, preview)) = edits.undo(&entry, &kept).await {
+    if let Some((_, preview)) = edits_executor.undo(&entry, &kept).await {
         println!("To take it back:\n{}", preview.text);
     }
-    println!("{:?}; in the file: {:?}", edits.put_back(&entry, &kept).await, std::fs::read_to_string(&file)?);
+    println!(
+        "{:?}; in the file: {:?}",
+        edits_executor.put_back(&entry, &kept).await,
+        std::fs::read_to_string(&file)?
+    );
 
     // A command says what would have to be approved; here nobody is asked.
     let command = object(&json!({"command": "cat greeting.txt && touch /etc/not-here"}));

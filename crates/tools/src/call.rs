@@ -2,8 +2,8 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::ToolOutput;
-use trunkline_runtime::message_tree::ToolSpec;
+use trunkline_agent_traits::ToolOutput;
+use trunkline_agent_traits::message_tree::ToolSpec;
 
 /// Describes a tool. Its description is part of a cached prompt: it never changes.
 pub(crate) fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trunkline_runtime::Tool;
+use trunkline_agent_traits::Tool;
 
 use crate::CommandPolicy;
 use crate::command::{RunCommand, Sandbox, room};

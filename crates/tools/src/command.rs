@@ -18,8 +18,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{EffectClass, Effects, Finding, Gate, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::message_tree::ToolSpec;
+use trunkline_agent_traits::{EffectClass, Effects, Finding, Gate, Tool, ToolContext, ToolOutput};
 
 pub(crate) use self::length::room;
 use self::process::{Ended, How, Order};

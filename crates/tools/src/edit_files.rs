@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::message_tree::ToolSpec;
+use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
 
 use crate::payload::MAX_FILES;
 use crate::replacement::Replacement;

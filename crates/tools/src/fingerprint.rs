@@ -1,7 +1,7 @@
 //! How files looked, as the queue compares it.
 
 use sha2::{Digest, Sha256};
-use trunkline_runtime::resolve_queue::Fingerprint;
+use trunkline_agent_traits::resolve_queue::Fingerprint;
 
 use crate::root::Root;
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use trunkline_runtime::resolve_queue::SubjectState;
-use trunkline_runtime::{
-    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
-    KeptFile, Left, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
+use trunkline_agent_traits::resolve_queue::SubjectState;
+use trunkline_agent_traits::{
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Commits, Comparison, Deciding, FileChange,
+    FileStates, GitBinding, KeptFile, Left, Permit, Prepared, Restore, Span, Touched, Workspace,
+    WorkspaceFault,
 };
 
 use crate::root::Root;
@@ -51,6 +52,21 @@ impl Workspace for FolderWorkspace {
         blocking(move || changes(&root, &touched)).await
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for FolderWorkspace {
     async fn commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Err(fault(format!("nothing can be committed: {}", self.why)))
     }
@@ -58,7 +74,10 @@ impl Workspace for FolderWorkspace {
     async fn find_commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }
+}
 
+#[async_trait]
+impl GitBinding for FolderWorkspace {
     async fn write_commit(&self, _deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         Err(fault(format!("nothing can be committed: {}", self.why)))
     }
@@ -74,7 +93,10 @@ impl Workspace for FolderWorkspace {
             false => Ok(BindingState::Elsewhere),
         }
     }
+}
 
+#[async_trait]
+impl Restore for FolderWorkspace {
     async fn states(
         &self,
         _base: &Base,

@@ -20,11 +20,12 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
-use trunkline_git_binding::Repository;
-use trunkline_runtime::{
-    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
-    KeptFile, Left, OwnChanges, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
+use trunkline_agent_traits::{
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Commits, Comparison, Deciding, FileChange,
+    FileStates, GitBinding, KeptFile, Left, OwnChanges, Permit, Prepared, Restore, Span, Touched, Workspace,
+    WorkspaceFault,
 };
+use trunkline_git_binding::Repository;
 
 use self::run_git::{Git, text};
 use crate::folder::{self, FolderWorkspace, fault};
@@ -262,6 +263,21 @@ impl Workspace for GitWorkspace {
         self.blocking(move |git| git.own_since(&base, &touched, &spans)).await
     }
 
+    fn as_commits(&self) -> Option<&dyn Commits> {
+        Some(self)
+    }
+
+    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
+        Some(self)
+    }
+
+    fn as_restore(&self) -> Option<&dyn Restore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Commits for GitWorkspace {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
@@ -273,7 +289,10 @@ impl Workspace for GitWorkspace {
         let deciding = deciding.clone();
         self.blocking(move |git| git.find_told(&deciding)).await
     }
+}
 
+#[async_trait]
+impl GitBinding for GitWorkspace {
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
@@ -295,7 +314,10 @@ impl Workspace for GitWorkspace {
         let binding = binding.clone();
         self.blocking(move |git| git.state_of(&binding)).await
     }
+}
 
+#[async_trait]
+impl Restore for GitWorkspace {
     async fn states(
         &self,
         base: &Base,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, SubjectState};
+use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, SubjectState};
 
 use crate::replace::{Change, Guise};
 use crate::root::{Inside, Root};

@@ -1,6 +1,6 @@
 //! What people and models see of a change to several files: a label, a list and one diff.
 
-use trunkline_runtime::resolve_queue::Preview;
+use trunkline_agent_traits::resolve_queue::Preview;
 
 use crate::diff::{Diff, Size, diff};
 use crate::{line_ends, shown};

@@ -1,8 +1,8 @@
 //! The bytes from before a write: read before it, put back after a crash, offered as an undo.
 
 use serde_json::Value;
-use trunkline_runtime::Kept;
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome, Preview, SubjectState};
+use trunkline_agent_traits::Kept;
+use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome, Preview, SubjectState};
 
 use crate::payload::{StagedFile, StagedFiles, approved_place};
 use crate::picture::{Pictured, picture};

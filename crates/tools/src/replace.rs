@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use trunkline_runtime::resolve_queue::Outcome;
+use trunkline_agent_traits::resolve_queue::Outcome;
 
 use self::folders::{Folders, flush};
 pub(crate) use self::temporary::Guise;

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use trunkline_runtime::resolve_queue::{Outcome, SubjectState};
-use trunkline_runtime::{
+use trunkline_agent_traits::resolve_queue::{Outcome, SubjectState};
+use trunkline_agent_traits::{
     ChangedFile, Comparison, FileChange, FileStates, KeptFile, Left, Permit, Touched, WorkspaceFault,
 };
 

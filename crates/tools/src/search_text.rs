@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{Access, Cancel, EffectClass, Effects, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::message_tree::ToolSpec;
+use trunkline_agent_traits::{Access, Cancel, EffectClass, Effects, Tool, ToolContext, ToolOutput};
 
 use crate::root::Root;
 use crate::{call, shown, walk};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use trunkline_runtime::resolve_queue::{Effect, Fingerprint};
-use trunkline_runtime::{Proposal, ToolOutput};
+use trunkline_agent_traits::resolve_queue::{Effect, Fingerprint};
+use trunkline_agent_traits::{Proposal, ToolOutput};
 
 use crate::line_ends::MARK;
 use crate::payload::{StagedFile, StagedFiles};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome, Preview};
-use trunkline_runtime::{Access, Effects, Kept, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::message_tree::ToolSpec;
+use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome, Preview};
+use trunkline_agent_traits::{Access, Effects, Executor, Kept, Tool, ToolContext, ToolOutput};
 
 use crate::payload::{StagedFiles, approved_place};
 use crate::replace::{Change, replace};
@@ -64,6 +64,13 @@ impl<E: Editor> Tool for Staging<E> {
         call::blocking(move || E::stage(&root, arguments)).await
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl<E: Editor> Executor for Staging<E> {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let subjects = subjects.to_vec();
         let look =

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
-use trunkline_runtime::Cancel;
+use trunkline_agent_traits::Cancel;
 
 use crate::root::{Inside, Root};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
-use trunkline_runtime::Cancel;
-use trunkline_runtime::resolve_queue::{Entry, Observation, Outcome, observe};
+use trunkline_agent_traits::Cancel;
+use trunkline_agent_traits::resolve_queue::{Entry, Observation, Outcome, observe};
 
 use crate::scene::{Scene, block_on, context, names};
 
@@ -140,8 +140,13 @@ fn a_cancelled_apply_writes_nothing() {
     let proposal = scene.stage("write_file", json!({"path": "a.txt", "content": "new\n"}));
     let cancel = Cancel::new();
     cancel.cancel();
-    let (outcome, output) =
-        block_on(scene.tool("write_file").apply(&Entry::in_attempt(proposal), &context(&cancel)));
+    let (outcome, output) = block_on(
+        scene
+            .tool("write_file")
+            .as_executor()
+            .unwrap()
+            .apply(&Entry::in_attempt(proposal), &context(&cancel)),
+    );
     assert_eq!(outcome, Outcome::Failed { reason: "cancelled before anything was written".to_owned() });
     assert!(output.is_error);
     assert!(names(&scene.root()).is_empty());

@@ -18,7 +18,7 @@ fn child_that_runs_a_command() {
     let tools = trunkline_tools::CodingTools::new(&folder).unwrap().into_tools();
     let run = tools.iter().find(|tool| tool.spec().name == "run_command").unwrap();
     let arguments = object(json!({"command": std::env::var(COMMAND).unwrap()}));
-    let output = block_on(run.run(arguments, &context(&trunkline_runtime::Cancel::new())));
+    let output = block_on(run.run(arguments, &context(&trunkline_agent_traits::Cancel::new())));
     fs::write(format!("{folder}/said"), format!("{output:?}")).unwrap();
 }
 

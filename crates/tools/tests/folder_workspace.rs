@@ -1,7 +1,7 @@
 //! Folders without git.
 
 use serde_json::json;
-use trunkline_runtime::{Base, Deciding, Touched, Workspace};
+use trunkline_agent_traits::{Base, Deciding, Touched, Workspace};
 use trunkline_tools::{FolderWorkspace, GitWorkspace, workspace_for};
 
 use crate::scene::{Scene, block_on};
@@ -47,7 +47,7 @@ fn a_plain_folder_cannot_commit_and_says_why() {
         decision: None,
         made: None,
     };
-    let refused = block_on(workspace_for(scene.root()).commit(&deciding)).unwrap_err();
+    let refused = block_on(workspace_for(scene.root()).as_commits().unwrap().commit(&deciding)).unwrap_err();
     assert_eq!(
         refused.to_string(),
         format!(

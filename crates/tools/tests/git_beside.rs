@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use trunkline_runtime::{Base, Deciding, Workspace};
+use trunkline_agent_traits::{Base, Commits, Deciding, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::own_changes::Repository;

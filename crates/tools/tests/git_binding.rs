@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use trunkline_runtime::decision_objects::{
+use trunkline_agent_traits::decision_objects::{
     Actor, ActorKind, Change, Closing, Decision, Diff, Opening, PatchSet, RelativePath, Run, RunRecord,
     TouchedFile, Verdict,
 };
-use trunkline_runtime::{Binding, BindingState, Bound, Deciding, Prepared, Workspace};
+use trunkline_agent_traits::{Binding, BindingState, Bound, Deciding, GitBinding, Prepared, Workspace};
 use trunkline_tools::{FolderWorkspace, GitWorkspace};
 
 use crate::scene::block_on;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use trunkline_runtime::{Binding, Bound, Deciding, Prepared, Workspace};
+use trunkline_agent_traits::{Binding, Bound, Commits, Deciding, GitBinding, Prepared, Workspace};
 
 use crate::git_binding::{DECISION, Scene, binding, git};
 use crate::scene::block_on;

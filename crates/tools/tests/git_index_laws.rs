@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use trunkline_runtime::{Base, BindingState, Bound, Deciding, Prepared, Workspace};
+use trunkline_agent_traits::{Base, BindingState, Bound, Commits, Deciding, GitBinding, Prepared, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::git_binding::{Scene, binding, git};

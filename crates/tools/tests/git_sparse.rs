@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use trunkline_runtime::{Bound, Workspace};
+use trunkline_agent_traits::{Bound, Commits, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::git_binding::{Scene, binding, git};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use trunkline_runtime::{BindingState, Bound, Prepared, Workspace};
+use trunkline_agent_traits::{BindingState, Bound, Commits, GitBinding, Prepared, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::git_binding::{DECISION, Scene, binding};

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use expect_test::{Expect, expect};
 use tempfile::TempDir;
-use trunkline_runtime::{Base, Changes, Deciding, Touched, Workspace};
+use trunkline_agent_traits::{Base, Changes, Commits, Deciding, Touched, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::scene::block_on;
@@ -86,7 +86,7 @@ fn deciding(base: &Base, changes: &Changes) -> Deciding {
 
 fn files(changes: &Changes) -> String {
     let count = |lines: Option<u32>| lines.map_or("-".to_owned(), |lines| lines.to_string());
-    let line = |file: &trunkline_runtime::ChangedFile| {
+    let line = |file: &trunkline_agent_traits::ChangedFile| {
         format!("{:?} {} +{} -{}\n", file.change, file.path, count(file.added), count(file.deleted))
     };
     changes.files.iter().map(line).collect()

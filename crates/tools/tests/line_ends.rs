@@ -253,7 +253,7 @@ proptest! {
         let tools = CodingTools::new(folder.path()).unwrap().into_tools();
         let edit = tools.iter().find(|tool| tool.spec().name == "edit_file").unwrap();
         let arguments = object(json!({"path": "a", "old_text": "Z", "new_text": new}));
-        let output = block_on(edit.run(arguments, &context(&trunkline_runtime::Cancel::new())));
+        let output = block_on(edit.run(arguments, &context(&trunkline_agent_traits::Cancel::new())));
         prop_assert!(!output.is_error);
         for proposal in output.proposals {
             let written = proposal.payload["files"][0]["content"].as_str().unwrap().to_owned();

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use trunkline_runtime::Access;
+use trunkline_agent_traits::Access;
 
 use crate::scene::Scene;
 

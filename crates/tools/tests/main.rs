@@ -24,7 +24,6 @@ mod own_and_ignored;
 mod own_changes;
 mod reading;
 mod restoring;
-mod rolling_back;
 mod running;
 mod scene;
 mod searching;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use trunkline_runtime::{FileChange, Touched};
+use trunkline_agent_traits::{FileChange, Touched};
 
 use crate::own_changes::{Repository, digest, look, own, paths, span};
 

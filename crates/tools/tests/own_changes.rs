@@ -7,7 +7,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use trunkline_runtime::{Base, Deciding, OwnChanges, Span, Touched, Workspace};
+use trunkline_agent_traits::{Base, Commits, Deciding, GitBinding, OwnChanges, Span, Touched, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::scene::block_on;
@@ -137,7 +137,7 @@ fn an_act() -> impl Strategy<Value = Act> {
 }
 
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", trunkline_runtime::decision_objects::Digest::of(bytes))
+    format!("sha256:{}", trunkline_agent_traits::decision_objects::Digest::of(bytes))
 }
 
 type Files = BTreeMap<String, String>;

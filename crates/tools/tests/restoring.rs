@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use trunkline_runtime::{Base, KeptFile, Left, Permit, Span, Touched, Workspace};
+use trunkline_agent_traits::{
+    Base, Commits, GitBinding, KeptFile, Left, Permit, Restore, Span, Touched, Workspace,
+};
 use trunkline_tools::{FolderWorkspace, GitWorkspace};
 
 use crate::scene::block_on;
@@ -96,7 +98,14 @@ fn left(workspace: &dyn Workspace, base: Base, touched: &[Touched]) -> Left {
 fn left_in(workspace: &dyn Workspace, base: Base, touched: &[Touched], spans: Option<&[Span]>) -> Left {
     let changes = block_on(workspace.changes(&base, touched)).unwrap();
     let paths: Vec<String> = changes.files.iter().map(|file| file.path.clone()).collect();
-    let states = block_on(workspace.states(&base, changes.tree.as_deref(), touched, spans, &paths)).unwrap();
+    let states = block_on(workspace.as_restore().unwrap().states(
+        &base,
+        changes.tree.as_deref(),
+        touched,
+        spans,
+        &paths,
+    ))
+    .unwrap();
     let unknown = paths.into_iter().filter(|path| states.iter().all(|file| file.path != *path)).collect();
     Left { run: "r".to_owned(), base, tree: changes.tree, files: states, unknown }
 }
@@ -439,7 +448,7 @@ fn what_a_log_calls_a_tree_is_no_option_of_git() {
     for base in bases {
         let fault = block_on(git.changes(&base, &[])).unwrap_err();
         assert!(fault.message.contains("is not the id of a git object"), "{}", fault.message);
-        let deciding = trunkline_runtime::Deciding {
+        let deciding = trunkline_agent_traits::Deciding {
             run: "r".to_owned(),
             patch_set: "p".to_owned(),
             base: base.clone(),
@@ -461,5 +470,5 @@ fn what_a_log_calls_a_tree_is_no_option_of_git() {
 }
 
 fn sha2_hex(bytes: &[u8]) -> String {
-    trunkline_runtime::decision_objects::Digest::of(bytes).to_string()
+    trunkline_agent_traits::decision_objects::Digest::of(bytes).to_string()
 }

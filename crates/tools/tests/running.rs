@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use trunkline_runtime::Cancel;
+use trunkline_agent_traits::Cancel;
 use trunkline_tools::CommandPolicy;
 
 use crate::scene::{Scene, block_on, context, object};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-use trunkline_runtime::message_tree::{NodeId, Part};
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome};
-use trunkline_runtime::{CallPlace, Cancel, Gate, Kept, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::message_tree::{NodeId, Part};
+use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome};
+use trunkline_agent_traits::{CallPlace, Cancel, Gate, Kept, Proposal, Tool, ToolContext, ToolOutput};
 use trunkline_tools::{CodingTools, CommandPolicy};
 
 /// A workspace in a temporary folder, and a place beside it that is outside.
@@ -94,8 +94,9 @@ impl Scene {
 
     pub(crate) fn apply(&self, proposal: &Proposal) -> String {
         let tool = self.tool(&proposal.source_tool);
-        let (outcome, output) =
-            block_on(tool.apply(&Entry::in_attempt(proposal.clone()), &context(&Cancel::new())));
+        let (outcome, output) = block_on(
+            tool.as_executor().unwrap().apply(&Entry::in_attempt(proposal.clone()), &context(&Cancel::new())),
+        );
         assert_eq!(outcome == Outcome::Applied, !output.is_error);
         self.words(&output)
     }
@@ -103,22 +104,23 @@ impl Scene {
     /// Applies an entry; a part of it, if that is what was approved.
     pub(crate) fn apply_entry(&self, entry: &Entry<Value>) -> Outcome {
         let tool = self.tool(&entry.proposal.source_tool);
-        let (outcome, output) = block_on(tool.apply(entry, &context(&Cancel::new())));
+        let (outcome, output) = block_on(tool.as_executor().unwrap().apply(entry, &context(&Cancel::new())));
         assert_eq!(outcome == Outcome::Applied, !output.is_error);
         outcome
     }
 
     pub(crate) fn keep(&self, entry: &Entry<Value>) -> Vec<Kept> {
-        block_on(self.tool(&entry.proposal.source_tool).keep(entry))
+        block_on(self.tool(&entry.proposal.source_tool).as_executor().unwrap().keep(entry))
     }
 
     pub(crate) fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
-        block_on(self.tool(&entry.proposal.source_tool).put_back(entry, kept))
+        block_on(self.tool(&entry.proposal.source_tool).as_executor().unwrap().put_back(entry, kept))
     }
 
     /// The proposal that takes back what an entry did, as a queue would make it.
     pub(crate) fn undo(&self, entry: &Entry<Value>, kept: &[Kept]) -> Option<Proposal> {
-        let (payload, preview) = block_on(self.tool(&entry.proposal.source_tool).undo(entry, kept))?;
+        let (payload, preview) =
+            block_on(self.tool(&entry.proposal.source_tool).as_executor().unwrap().undo(entry, kept))?;
         let label = format!("undo p1: {}", entry.proposal.label);
         let mut undo = Proposal::new(label, &entry.proposal.source_tool, payload);
         let part: Vec<&str> = entry.part().collect();
@@ -138,7 +140,7 @@ impl Scene {
     }
 
     pub(crate) fn observe(&self, subject: &str) -> Vec<Fingerprint> {
-        block_on(self.tool("edit_file").observe(&[subject.to_owned()]))
+        block_on(self.tool("edit_file").as_executor().unwrap().observe(&[subject.to_owned()]))
     }
 
     pub(crate) fn gate(&self, arguments: Value) -> Gate {

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use trunkline_runtime::Cancel;
+use trunkline_agent_traits::Cancel;
 
 use crate::scene::Scene;
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use trunkline_runtime::Cancel;
-use trunkline_runtime::resolve_queue::{Entry, Observation, Outcome};
+use trunkline_agent_traits::Cancel;
+use trunkline_agent_traits::resolve_queue::{Entry, Observation, Outcome};
 
 use crate::scene::{Scene, block_on, context, framed, names, part_of};
 
@@ -217,7 +217,7 @@ fn all_files_are_written_and_seen_afterwards() {
     let proposal = scene.stage("edit_files", three());
     let entry = Entry::in_attempt(proposal);
     let subjects: Vec<String> = entry.part().map(String::from).collect();
-    let look = || block_on(scene.tool("edit_files").observe(&subjects));
+    let look = || block_on(scene.tool("edit_files").as_executor().unwrap().observe(&subjects));
     assert_eq!(entry.observe(&look()), Observation::Before);
     assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
     assert_eq!(entry.observe(&look()), Observation::After);
@@ -272,7 +272,8 @@ fn a_cancelled_apply_of_several_files_writes_nothing() {
     let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let cancel = Cancel::new();
     cancel.cancel();
-    let (outcome, _) = block_on(scene.tool("edit_files").apply(&entry, &context(&cancel)));
+    let (outcome, _) =
+        block_on(scene.tool("edit_files").as_executor().unwrap().apply(&entry, &context(&cancel)));
     assert_eq!(outcome, Outcome::Failed { reason: "cancelled before anything was written".to_owned() });
     assert_eq!(scene.files(), before);
 }

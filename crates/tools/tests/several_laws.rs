@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trunkline_runtime::Proposal;
-use trunkline_runtime::resolve_queue::{Entry, Outcome};
+use trunkline_agent_traits::Proposal;
+use trunkline_agent_traits::resolve_queue::{Entry, Outcome};
 
 use crate::scene::{Scene, part_of};
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Observation, Outcome};
-use trunkline_runtime::{Cancel, Kept, Proposal, Tool};
+use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Observation, Outcome};
+use trunkline_agent_traits::{Cancel, Kept, Proposal, Tool};
 use trunkline_tools::CodingTools;
 
 use crate::scene::{Scene, block_on, context, names};
@@ -66,7 +66,7 @@ fn five(scene: &Scene) -> Entry<Value> {
 
 fn observed(scene: &Scene, entry: &Entry<Value>) -> Vec<Fingerprint> {
     let subjects: Vec<String> = entry.part().map(String::from).collect();
-    block_on(scene.tool("edit_files").observe(&subjects))
+    block_on(scene.tool("edit_files").as_executor().unwrap().observe(&subjects))
 }
 
 fn is_after(files: &Files) -> bool {
@@ -203,7 +203,7 @@ fn where_the_way_back_fails_too_the_outcome_is_unknown_and_every_file_is_named()
         // The disk has room again, in another process.
         let healthy = CodingTools::new(scene.root()).unwrap().into_tools();
         let edit = healthy.iter().find(|tool| tool.spec().name == "edit_files").unwrap();
-        assert_eq!(block_on(edit.put_back(&entry, &kept)), Outcome::Applied);
+        assert_eq!(block_on(edit.as_executor().unwrap().put_back(&entry, &kept)), Outcome::Applied);
         assert_eq!(scene.files(), before);
     }
     expect![[r#"
@@ -344,7 +344,8 @@ fn a_cancel_is_heard_until_the_first_file_is_replaced_and_not_after() {
         });
         let entry = five(&scene);
         let (before, folders) = (scene.files(), folders(&scene.root()));
-        let (outcome, _) = block_on(scene.tool("edit_files").apply(&entry, &context(&cancel)));
+        let (outcome, _) =
+            block_on(scene.tool("edit_files").as_executor().unwrap().apply(&entry, &context(&cancel)));
         let taken = steps.taken();
         let first = taken.iter().position(|step| step.starts_with("replace "));
         match outcome {
@@ -525,8 +526,8 @@ fn the_process_that_is_killed() {
     let edit: &dyn Tool = tools.iter().find(|tool| tool.spec().name == "edit_files").unwrap().as_ref();
     let entry = Entry::in_attempt(proposal);
     let outcome = match task["act"].as_str() {
-        Some("put_back") => block_on(edit.put_back(&entry, &kept)),
-        _ => block_on(edit.apply(&entry, &context(&Cancel::new()))).0,
+        Some("put_back") => block_on(edit.as_executor().unwrap().put_back(&entry, &kept)),
+        _ => block_on(edit.as_executor().unwrap().apply(&entry, &context(&Cancel::new()))).0,
     };
     assert_eq!(outcome == Outcome::Applied, !failing, "{outcome:?}");
 }

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use trunkline_runtime::Kept;
-use trunkline_runtime::resolve_queue::{
+use trunkline_agent_traits::Kept;
+use trunkline_agent_traits::resolve_queue::{
     Actor, ActorKind, Answer, Entry, Offer, Outcome, ProposalId, Queue, Ruling, Start, State, Step, Verdict,
 };
 
@@ -177,7 +177,7 @@ fn resolve(scene: &Scene, queue: &mut Queue<Value>, id: ProposalId, only: &[&str
     let kept = scene.keep(&entry);
     let start = Start::default().keeping(kept.iter().map(|kept| kept.fingerprint.clone()).collect());
     let subjects: Vec<String> = entry.compared().into_iter().map(|one| one.subject).collect();
-    let seen = block_on(scene.tool(&entry.proposal.source_tool).observe(&subjects));
+    let seen = block_on(scene.tool(&entry.proposal.source_tool).as_executor().unwrap().observe(&subjects));
     match queue.begin_with(id, &seen, start, 2).unwrap() {
         Step::Stale { event, .. } => {
             queue.record(event).unwrap();
@@ -211,7 +211,7 @@ fn a_queue_takes_a_part_all_the_way_and_back() {
 
     let done = queue.get(id).unwrap().clone();
     let tool = scene.tool("edit_files");
-    let (payload, preview) = block_on(tool.undo(&done, &kept)).unwrap();
+    let (payload, preview) = block_on(tool.as_executor().unwrap().undo(&done, &kept)).unwrap();
     let mut undo = queue.undo(id, payload).unwrap();
     undo.preview = preview;
     // Somebody has been there since: the way back is stale, not a loss.

@@ -11,7 +11,7 @@ use trunkline_runtime::resolve_queue::{
     Effect, Entry, Fingerprint, Outcome as Applied, Policy, ProposalId, State,
 };
 use trunkline_runtime::{
-    Access, Agent, Approval, Cancel, Event, Proposal, Session, Tool, ToolContext, ToolOutput,
+    Access, Agent, Approval, Cancel, Event, Executor, Proposal, Session, Tool, ToolContext, ToolOutput,
 };
 use trunkline_session_store::MemoryStore;
 
@@ -162,6 +162,13 @@ impl Tool for Notes {
         output
     }
 
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Executor for Notes {
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let print = |subject: &String| match notes.get(subject) {

@@ -10,9 +10,9 @@ use trunkline_session_machine::{Compacted, Event, RuntimeError};
 use super::letters::{look_at_inbox, take_letters, take_old_cancels};
 use crate::effects::compact::{Unwritten, summarize};
 use crate::effects::service::learn_from;
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::waiting::{asked_to_end, read_inbox};
+use trunkline_agent_traits::Cancel;
 
 /// Carries out a plan of the turn machine. Returns the tokens that the summary cost.
 pub(crate) async fn compact_span(

@@ -11,10 +11,10 @@ use crate::effects::look::look_late;
 use crate::effects::recover::take_distrust;
 use crate::effects::roll_back::try_rest_of_rollback;
 use crate::orders::{CANCEL, CLOSE_RUN, DISTRUST, Order, PROMPT, abandons, read};
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::inbox::newest;
 use crate::writer::waiting::read_inbox;
+use trunkline_agent_traits::Cancel;
 
 /// Remembers what has been left until now, and returns it: a cancel among it is not for a turn that begins later.
 pub(crate) async fn look_at_inbox(writer: &mut Writer) -> Result<Vec<Letter>, RuntimeError> {

@@ -37,9 +37,9 @@ use crate::effects::service::{learn_from, shrink_window};
 use crate::effects::summarize::tend_summaries;
 use crate::effects::wait::{Waiting, wait_to_ask};
 use crate::orders::{Order, Prompt, content_of, letter_of};
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::waiting::read_inbox;
+use trunkline_agent_traits::Cancel;
 
 /// What one drive has used up.
 struct Spent {

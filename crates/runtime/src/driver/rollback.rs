@@ -7,9 +7,9 @@ use trunkline_session_machine::acts::roll_back::{begin, check_at_rest, refused};
 use super::letters::{look_at_inbox, take_old_cancels};
 use crate::effects::restore::await_rollback;
 use crate::effects::roll_back::do_rest_of_rollback;
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::waiting::read_inbox;
+use trunkline_agent_traits::Cancel;
 
 /// Takes back what a decision brought about.
 pub(crate) async fn roll_back(writer: &mut Writer, of: DecisionId) -> Result<Decision, RuntimeError> {

@@ -3,15 +3,13 @@
 
 use crate::effects::bind::catch_up;
 use crate::effects::recover::look_up;
-use crate::world::cancel::Cancel;
 use crate::world::contained;
 use crate::world::spans::Span;
-use crate::world::tool::Tool;
-use crate::world::tool::ToolContext;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
 use std::pin::pin;
 use std::sync::Arc;
+use trunkline_agent_traits::{Cancel, Tool, ToolContext};
 
 use serde_json::Value;
 use trunkline_message_tree::ToolResult;

@@ -14,9 +14,9 @@ use trunkline_session_machine::{Event, RuntimeError};
 use super::compact::note_break;
 use super::service::note_who_is_asked;
 use crate::world::ask_beside::chance;
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
+use trunkline_agent_traits::Cancel;
 
 /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
 pub(crate) async fn ask_model(writer: &mut Writer, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {

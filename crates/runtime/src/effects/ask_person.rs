@@ -1,10 +1,10 @@
 //! What people are asked, and what they say. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::decide).
 
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::inbox::arrived;
 use serde_json::Value;
 use std::time::Duration;
+use trunkline_agent_traits::Cancel;
 use trunkline_resolve_queue::{Entry, ProposalId, QueueError};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::decide;

@@ -86,7 +86,8 @@ pub(crate) async fn tell_staged(writer: &Writer, decision: &Decision) {
         _ => return,
     };
     let Some(workspace) = &writer.settings().workspace else { return };
-    let files = workspace.still_staged(&commit.to_string()).await.unwrap_or_default();
+    let Some(git) = workspace.as_git_binding() else { return };
+    let files = git.still_staged(&commit.to_string()).await.unwrap_or_default();
     if !files.is_empty() {
         writer.tell(&Event::StillStaged { files });
     }

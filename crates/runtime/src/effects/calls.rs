@@ -1,16 +1,15 @@
 //! Running calls: noted as started before, finished as each ends, proposals staged in the same batch.
 
 use crate::effects::look::look_after;
-use crate::world::cancel::Cancel;
 use crate::world::spans::Span;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use trunkline_agent_traits::{Cancel, ToolContext};
 
 use tokio::task::{Id as TaskId, JoinSet};
 
-use crate::world::pending::Pushed;
 use trunkline_session_machine::acts::calls::{Returned, begin, finish};
 use trunkline_session_machine::words::runnable::Runnable;
 use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
@@ -24,8 +23,8 @@ struct Running {
     tool: String,
     began: Instant,
     attempt: Option<trunkline_resolve_queue::Attempt>,
-    /// What it stages while it runs.
-    pushed: Pushed,
+    /// Collects what it stages while it runs.
+    context: ToolContext,
 }
 
 /// Runs calls side by side and records each result when it comes.
@@ -41,10 +40,14 @@ pub(crate) async fn run_calls(
         let Some(tool) = writer.settings().implementations.get(&call.tool).map(|one| one.tool.clone()) else {
             continue;
         };
-        let pushed = Pushed::open();
-        let one = Running { place: call.place, tool: call.tool, began: Instant::now(), attempt, pushed };
-        let mut context = writer.context(cancel.clone(), one.place.clone());
-        context.pushed.clone_from(&one.pushed);
+        let context = writer.context(cancel.clone(), call.place.clone()).collecting_actions();
+        let one = Running {
+            place: call.place,
+            tool: call.tool,
+            began: Instant::now(),
+            attempt,
+            context: context.clone(),
+        };
         let span = Span::call(writer.id(), &one.tool, &one.place);
         let task = tasks.spawn(async move {
             let output = span.around(tool.run(call.arguments, &context)).await;
@@ -100,7 +103,7 @@ async fn collect(
         };
         if let Some(one) = running.get(&task).filter(|_| !returned) {
             // Nobody knows whether it meant what it had pushed.
-            one.pushed.close();
+            one.context.take_actions();
         }
         if let Some(one) = running.remove(&task) {
             finish_call(writer, one, output, true).await?;
@@ -124,8 +127,8 @@ async fn finish_call(
     output: ToolOutput,
     ran: bool,
 ) -> Result<(), RuntimeError> {
-    let Running { place, tool, attempt, pushed, began } = one;
-    let pushed = pushed.close();
+    let Running { place, tool, attempt, context, began } = one;
+    let pushed = context.take_actions();
     let returned = Returned { output, pushed, ran, elapsed: began.elapsed() };
     let plan = finish(&writer.view(), (&place, &tool, attempt), returned)?;
     writer.write(plan, None).await

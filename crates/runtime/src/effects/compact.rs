@@ -10,8 +10,8 @@ use trunkline_session_machine::request::rendering::Rendering;
 use trunkline_session_machine::{Attempt, Event, RuntimeError};
 
 use crate::world::ask_beside::ask_beside;
-use crate::world::compactor::CompactionSummary;
 use crate::writer::Writer;
+use trunkline_agent_traits::CompactionSummary;
 
 /// Why there is no summary.
 pub(crate) enum Unwritten {
@@ -55,7 +55,11 @@ async fn summarize_by_model(writer: &Writer, ask: Vec<Message>) -> Result<Compac
             told("the summary was cut off")
         }
         Some(StopReason::Refusal) => told("the model refused to write the summary"),
-        _ => Ok(CompactionSummary { text: message.text(), usage }),
+        _ => {
+            let mut summary = CompactionSummary::new(message.text());
+            summary.usage = usage;
+            Ok(summary)
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::effects::apply::apply;
 use crate::effects::ask_person::load_proposals;
 use crate::effects::look::look_after;
-use crate::world::cancel::Cancel;
 use crate::world::contained;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
 use std::time::Duration;
+use trunkline_agent_traits::Cancel;
 
 use trunkline_resolve_queue::ProposalId;
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};

@@ -4,14 +4,13 @@
 //! the other has recorded them as restored.
 
 use crate::effects::bind::catch_up;
-use crate::world::permit::Permit;
-use crate::world::workspace::Workspace;
 use crate::writer::Writer;
 use crate::writer::waiting::taken_over;
 use crate::writer::waiting::wait_a_while;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use trunkline_agent_traits::{Permit, Restore};
 
 use trunkline_message_tree::Timestamp;
 
@@ -52,7 +51,7 @@ pub(crate) async fn await_rollback(writer: &mut Writer) -> Result<bool, RuntimeE
 /// that it goes on; then nothing more is written here, also by threads that still run.
 pub(crate) async fn restore(
     writer: &mut Writer,
-    workspace: &dyn Workspace,
+    files: &dyn Restore,
     left: &Left,
     kept: &[KeptFile],
 ) -> Result<Result<(), WorkspaceFault>, RuntimeError> {
@@ -61,7 +60,7 @@ pub(crate) async fn restore(
         let term = Term(Arc::new(Mutex::new(lease_rollback(writer).await?)));
         let (asked, clock) = (term.clone(), writer.settings().clock.clone());
         let permit = Permit::new(move || asked.lasts(clock()));
-        let (restored, stood) = restore_while(writer, workspace, left, kept, &permit, &term).await?;
+        let (restored, stood) = restore_while(writer, files, left, kept, &permit, &term).await?;
         if restored.is_ok() || stood || tries == TRIES {
             return Ok(restored);
         }
@@ -72,16 +71,16 @@ pub(crate) async fn restore(
 /// Restores as long as the permit stands, and renews it. Returns also whether it stood until the end.
 async fn restore_while(
     writer: &mut Writer,
-    workspace: &dyn Workspace,
+    files: &dyn Restore,
     left: &Left,
     kept: &[KeptFile],
     permit: &Permit,
     term: &Term,
 ) -> Result<(Result<(), WorkspaceFault>, bool), RuntimeError> {
-    // Whoever waits here may be dropped; the threads of the workspace are not.
+    // Whoever waits here may be dropped; the threads of the files are not.
     let _forsaken = Forsaken(permit);
     let mut taken_over = pin!(taken_over(writer));
-    let mut restored = pin!(workspace.restore(left, kept, permit));
+    let mut restored = pin!(files.restore(left, kept, permit));
     let (mut behind, mut lost) = (false, None);
     let restored = loop {
         tokio::select! {

@@ -6,8 +6,8 @@ use crate::effects::bind::settle_binding;
 use crate::effects::close::conclude;
 use crate::effects::restore::restore;
 use crate::effects::restore::rollback_lease;
-use crate::world::workspace::Workspace;
 use crate::writer::Writer;
+use trunkline_agent_traits::Restore;
 use trunkline_decision_objects::Decision;
 use trunkline_session_machine::acts::bind::Settled;
 use trunkline_session_machine::acts::question::Pieces;
@@ -38,9 +38,11 @@ pub(crate) async fn do_rest_of_rollback(writer: &mut Writer) -> Result<Option<De
     };
     let rest = writer.find_out(|view, asked| roll_back::rest(view, asked, of, taken_back.as_deref()));
     let fault = match (rest.await?, writer.settings().workspace.clone()) {
-        (Rest::Restore(left, kept), Some(workspace)) => {
-            restore_or_undo(writer, workspace.as_ref(), &left, &kept).await?
-        }
+        (Rest::Restore(left, kept), Some(workspace)) => match workspace.as_restore() {
+            Some(files) => restore_or_undo(writer, files, &left, &kept).await?,
+            // The session was opened with another folder than the one it was begun in.
+            None => return Err(WorkspaceFault::cannot_restore().into()),
+        },
         (Rest::GiveUp(fault), _) => Some((fault, Vec::new())),
         _ => None,
     };
@@ -60,11 +62,11 @@ pub(crate) async fn do_rest_of_rollback(writer: &mut Writer) -> Result<Option<De
 /// with what remains restored.
 async fn restore_or_undo(
     writer: &mut Writer,
-    workspace: &dyn Workspace,
+    files: &dyn Restore,
     left: &Left,
     kept: &[Pieces],
 ) -> Result<Option<(WorkspaceFault, Vec<FileStates>)>, RuntimeError> {
-    let restored = restore(writer, workspace, left, &roll_back::files(kept)).await?;
+    let restored = restore(writer, files, left, &roll_back::files(kept)).await?;
     let Err(fault) = restored else { return Ok(None) };
     let back = match writer.find_out(|view, asked| roll_back::failed(view, asked, left, kept)).await? {
         Failed::Later => return Err(fault.into()),
@@ -73,7 +75,7 @@ async fn restore_or_undo(
     let remains = match back {
         None => Vec::new(),
         // Where not all of them can be written, none are, and that is what is told.
-        Some(back) if restore(writer, workspace, &back, &[]).await?.is_ok() => Vec::new(),
+        Some(back) if restore(writer, files, &back, &[]).await?.is_ok() => Vec::new(),
         Some(_) => writer.find_out(|view, asked| roll_back::remains(view, asked, left)).await?,
     };
     Ok(Some((fault, remains)))

@@ -3,11 +3,11 @@
 //! A revert never waits for this. It is asked beside the loop, and what it gives is written by the session's writer between
 //! two turns, as a note of its own. What is lost in a kill is asked for once more by the next process, and then no more.
 
-use crate::world::summarizer::{LeftBranch, Summarizer, SummaryError};
 use crate::writer::Writer;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline_agent_traits::{LeftBranch, Summarizer, SummaryError};
 use trunkline_session_machine::notes::record;
 use trunkline_session_machine::notes::revert::{LAYER, NOTE, SUMMARY_ASKED, SummaryAsked};
 use trunkline_session_machine::{Event, RuntimeError};
@@ -124,11 +124,8 @@ fn start_summary(writer: &mut Writer, head_move: MoveId) {
     let Some(summarizer) = summarizer(writer).cloned() else { return };
     let Some(note) = writer.state.revert.unsaid().find(|note| note.made_by == head_move) else { return };
     let nodes = note.abandoned.iter().filter_map(|id| writer.state.tree.node(*id).ok());
-    let branch = LeftBranch {
-        kind: note.kind,
-        messages: nodes.map(|node| node.message().clone()).collect(),
-        ledger: note.ledger.clone().unwrap_or_default(),
-    };
+    let messages = nodes.map(|node| node.message().clone()).collect();
+    let branch = LeftBranch::new(note.kind, messages, note.ledger.clone().unwrap_or_default());
     let task = writer.summaries.asking.tasks.spawn(async move {
         let asked = async { summarizer.summarize(branch).await };
         match tokio::time::timeout(LIMIT, asked).await {

@@ -3,10 +3,10 @@
 //! Nothing here loops over attempts of the conversation's own requests: each is a step of the turn machine, so a kill
 //! between two of them changes nothing.
 
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
 use crate::writer::inbox::arrived;
 use std::time::Duration;
+use trunkline_agent_traits::Cancel;
 
 use tokio::time::{Instant, sleep, sleep_until};
 use trunkline_message_tree::Timestamp;

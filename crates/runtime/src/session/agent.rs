@@ -2,20 +2,15 @@
 
 use super::children::Parent;
 use crate::session::Session;
+use crate::session::compaction::Compaction;
 use crate::session::opening::open_session;
-use crate::world::compactor::Compaction;
 use crate::world::contained;
-use crate::world::decider::Decider;
-use crate::world::standing::Standing;
-use crate::world::summarizer::Summarizer;
-use crate::world::tool::Tool;
-use crate::world::tool::ToolContext;
-use crate::world::workspace::Workspace;
 use crate::writer::events::{Events, Readers};
 use crate::writer::settings::{Implementation, Limits, Settings, new_id, now};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use trunkline_agent_traits::{Decider, Standing, Summarizer, Tool, ToolContext, Workspace};
 use trunkline_session_store::Record;
 
 use serde_json::{Map, Value};
@@ -503,8 +498,10 @@ impl AgentBuilder {
     /// fields that does not hold itself.
     #[cfg(feature = "typed")]
     #[must_use]
-    pub fn output_type<T: serde::de::DeserializeOwned + schemars::JsonSchema>(self) -> Self {
-        self.output_schema(crate::world::typed::output_of::<T>())
+    pub fn output_type<T: serde::de::DeserializeOwned + trunkline_agent_traits::schemars::JsonSchema>(
+        self,
+    ) -> Self {
+        self.output_schema(trunkline_agent_traits::output_schema::<T>())
     }
 
     /// Finishes the agent.

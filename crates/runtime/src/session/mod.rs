@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod children;
+pub(crate) mod compaction;
 pub(crate) mod opening;
 pub(crate) mod view;
 
@@ -28,8 +29,8 @@ use crate::effects::ask_person::load_proposals;
 use crate::effects::bind::{catch_up, catch_up_to_close};
 use crate::effects::summarize::finish_summaries;
 use crate::orders::{MoveAct, Order, Prompt, StepAnswer};
-use crate::world::cancel::Cancel;
 use crate::writer::Writer;
+use trunkline_agent_traits::Cancel;
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].

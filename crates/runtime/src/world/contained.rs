@@ -3,13 +3,11 @@
 //! A panic here would come again on every resume, because what is recorded asks for the same call. A run has a task of its
 //! own, which contains it; the others stay on this one, so that they end with the drive when that is dropped.
 
-use crate::world::standing::Standing;
-use crate::world::tool::Tool;
-use crate::world::tool::ToolContext;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
+use trunkline_agent_traits::{Standing, Tool, ToolContext};
 
 use serde_json::{Map, Value};
 use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
@@ -39,12 +37,14 @@ pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<
     let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
     subjects.sort();
     subjects.dedup();
-    caught_in(async { tool.observe(&subjects).await }).await
+    let Some(executor) = tool.as_executor() else { return Some(Vec::new()) };
+    caught_in(async { executor.observe(&subjects).await }).await
 }
 
 /// Reads what an apply will write over; `None` if the tool panics, and so nobody has looked.
 pub(crate) async fn keep(tool: &dyn Tool, entry: &Entry<Value>) -> Option<Vec<Kept>> {
-    caught_in(async { tool.keep(entry).await }).await
+    let Some(executor) = tool.as_executor() else { return Some(Vec::new()) };
+    caught_in(async { executor.keep(entry).await }).await
 }
 
 /// Applies a proposal; of a tool that panics in the middle nobody knows what it had done.
@@ -53,7 +53,11 @@ pub(crate) async fn apply(
     entry: &Entry<Value>,
     context: &ToolContext,
 ) -> (Outcome, ToolOutput) {
-    caught_in(async { tool.apply(entry, context).await }).await.unwrap_or_else(|| {
+    let Some(executor) = tool.as_executor() else {
+        let reason = "this tool has nothing to apply".to_owned();
+        return (Outcome::Failed { reason: reason.clone() }, ToolOutput::error(reason));
+    };
+    caught_in(async { executor.apply(entry, context).await }).await.unwrap_or_else(|| {
         let reason = "the tool crashed while it applied it".to_owned();
         (Outcome::Unknown { reason }, ToolOutput::default())
     })
@@ -61,7 +65,10 @@ pub(crate) async fn apply(
 
 /// Puts back what an apply left half done; of a tool that panics in the middle nobody knows how far it came.
 pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
-    caught_in(async { tool.put_back(entry, kept).await }).await.unwrap_or_else(|| {
+    let Some(executor) = tool.as_executor() else {
+        return Outcome::Failed { reason: "this tool cannot put anything back".to_owned() };
+    };
+    caught_in(async { executor.put_back(entry, kept).await }).await.unwrap_or_else(|| {
         let reason = "the tool crashed while it put the files back".to_owned();
         Outcome::Unknown { reason }
     })
@@ -69,12 +76,14 @@ pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept
 
 /// Returns what takes back an applied proposal; nothing does if the tool panics.
 pub(crate) async fn undo(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
-    caught_in(async { tool.undo(entry, kept).await }).await.flatten()
+    let executor = tool.as_executor()?;
+    caught_in(async { executor.undo(entry, kept).await }).await.flatten()
 }
 
 /// Returns a tool's own words on a discard, if it has any.
 pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<String> {
-    caught_in(async { tool.discarded(entry).await }).await.flatten()
+    let executor = tool.as_executor()?;
+    caught_in(async { executor.discarded(entry).await }).await.flatten()
 }
 
 /// Hands a resolution to a standing handler; of one that panics in the middle nobody knows what it had done.

@@ -12,7 +12,7 @@ use trunkline_providers::{Provider, ProviderError, Request};
 use trunkline_revert::quoted;
 
 use super::ask_beside::ask_beside;
-use super::summarizer::{LeftBranch, Summarizer, SummaryError};
+use trunkline_agent_traits::{LeftBranch, Summarizer, SummaryError};
 use trunkline_session_machine::Retries;
 
 const INSTRUCTIONS: &str = "You sum up a branch of an agent's work that was left. Every line of what was said begins with `| `. It is \

@@ -14,8 +14,7 @@ use trunkline_session_store::{Digest, SessionId, SessionStore};
 
 use super::settings::{Settings, new_id};
 use crate::world::contained;
-use crate::world::tool::Tool;
-use crate::world::workspace::Workspace;
+use trunkline_agent_traits::{Tool, Workspace};
 
 /// Where answers come from.
 pub(crate) struct Sources<'a> {
@@ -99,18 +98,37 @@ pub(crate) async fn answer_to(from: &Sources<'_>, question: &Question) -> Result
             let changes = folder(from)?.changes(base, touched).await;
             Answer::OwnChanges(changes.map(|changes| OwnChanges { changes, ..OwnChanges::default() }))
         }
-        Question::States(base, after, touched, spans, paths) => {
-            let (after, spans) = (after.as_deref(), spans.as_deref());
-            Answer::States(folder(from)?.states(base, after, touched, spans, paths).await)
-        }
-        Question::Compare(left, kept) => {
-            Answer::Compared(folder(from)?.compare(left, &roll_back::files(kept)).await)
-        }
-        Question::FindCommit(deciding) => Answer::Commit(folder(from)?.find_commit(deciding).await),
-        Question::Commit(deciding) => Answer::Commit(folder(from)?.commit(deciding).await),
-        Question::WriteCommit(deciding) => Answer::Prepared(folder(from)?.write_commit(deciding).await),
-        Question::Bound(binding) => Answer::Bound(folder(from)?.bound(binding).await),
-        Question::Bind(binding) => Answer::Bind(folder(from)?.bind(binding).await),
+        Question::States(base, after, touched, spans, paths) => match folder(from)?.as_restore() {
+            Some(restore) => {
+                let (after, spans) = (after.as_deref(), spans.as_deref());
+                Answer::States(restore.states(base, after, touched, spans, paths).await)
+            }
+            None => Answer::States(Ok(Vec::new())),
+        },
+        Question::Compare(left, kept) => match folder(from)?.as_restore() {
+            Some(restore) => Answer::Compared(restore.compare(left, &roll_back::files(kept)).await),
+            None => Answer::Compared(Err(WorkspaceFault::cannot_restore())),
+        },
+        Question::FindCommit(deciding) => match folder(from)?.as_commits() {
+            Some(commits) => Answer::Commit(commits.find_commit(deciding).await),
+            None => Answer::Commit(Ok(None)),
+        },
+        Question::Commit(deciding) => match folder(from)?.as_commits() {
+            Some(commits) => Answer::Commit(commits.commit(deciding).await),
+            None => Answer::Commit(Err(WorkspaceFault::cannot_commit())),
+        },
+        Question::WriteCommit(deciding) => match folder(from)?.as_git_binding() {
+            Some(git) => Answer::Prepared(git.write_commit(deciding).await),
+            None => Answer::Prepared(Err(WorkspaceFault::cannot_bind())),
+        },
+        Question::Bound(binding) => match folder(from)?.as_git_binding() {
+            Some(git) => Answer::Bound(git.bound(binding).await),
+            None => Answer::Bound(Err(WorkspaceFault::cannot_bind())),
+        },
+        Question::Bind(binding) => match folder(from)?.as_git_binding() {
+            Some(git) => Answer::Bind(git.bind(binding).await),
+            None => Answer::Bind(Err(WorkspaceFault::cannot_bind())),
+        },
     })
 }
 

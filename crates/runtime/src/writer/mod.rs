@@ -11,10 +11,8 @@ pub(crate) mod summaries;
 pub(crate) mod tenure;
 pub(crate) mod waiting;
 
-use crate::world::cancel::Cancel;
-use crate::world::tool::Tool;
-use crate::world::tool::ToolContext;
 use std::sync::Arc;
+use trunkline_agent_traits::{Cancel, Tool, ToolContext};
 
 use trunkline_message_tree::{Node, NodeId};
 use trunkline_resolve_queue::ProposalId;

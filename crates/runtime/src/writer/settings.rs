@@ -13,13 +13,8 @@ use uuid::Uuid;
 
 use super::events::Readers;
 use super::shelf::Shelf;
-use crate::world::compactor::Compactor;
-use crate::world::decider::Decider;
 use crate::world::schema::Schema;
-use crate::world::standing::Standing;
-use crate::world::summarizer::Summarizer;
-use crate::world::tool::Tool;
-use crate::world::workspace::Workspace;
+use trunkline_agent_traits::{Compactor, Decider, Standing, Summarizer, Tool, Workspace};
 
 /// A tool, and what its arguments are held to.
 pub(crate) struct Implementation {

@@ -8,7 +8,7 @@ use trunkline_message_tree::MoveId;
 use trunkline_session_machine::state::rare::{Rare, Unchanged};
 use trunkline_session_machine::state::revert::Part;
 
-use crate::world::summarizer::SummaryError;
+use trunkline_agent_traits::SummaryError;
 
 /// What is being asked. Dropping it stops the asking.
 pub(crate) struct Summaries {

@@ -24,7 +24,7 @@ pub struct CallPlace {
 /// What was at a place before something was written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// How it looked, as `Tool::observe` would say it.
+    /// How it looked, as `Executor::observe` would say it.
     pub fingerprint: Fingerprint,
     /// What it was; `None` if nothing was there.
     pub bytes: Option<Vec<u8>>,

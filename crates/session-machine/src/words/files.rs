@@ -177,6 +177,18 @@ pub struct WorkspaceFault {
 }
 
 impl WorkspaceFault {
+    /// Returns the fault of a workspace that takes nothing back.
+    pub fn cannot_restore() -> Self {
+        WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() }
+    }
+
+    /// Returns the fault of a workspace that commits nothing.
+    pub fn cannot_commit() -> Self {
+        WorkspaceFault {
+            message: "nothing can be committed: this workspace has no version control".to_owned(),
+        }
+    }
+
     /// Returns the fault of a workspace that binds no decisions.
     pub fn cannot_bind() -> Self {
         let message =

@@ -4,11 +4,11 @@
 //! The refs are `git-binding`'s business. What is added here is what belongs to a folder that somebody works in: which
 //! files the commit takes, which branch is checked out, and the index, which must not show what is committed as taken back.
 
+use trunkline_agent_traits::decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
+use trunkline_agent_traits::{Binding, BindingState, Bound, Deciding, Prepared, WorkspaceFault};
 use trunkline_git_binding::{
     self as git_binding, BindError, Branch, BranchMove, CommitPlan, Head, State, Trailer,
 };
-use trunkline_runtime::decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
-use trunkline_runtime::{Binding, BindingState, Bound, Deciding, Prepared, WorkspaceFault};
 
 use super::GitWorkspace;
 use super::commit::Planned;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use trunkline_runtime::{Deciding, WorkspaceFault};
+use trunkline_agent_traits::{Deciding, WorkspaceFault};
 
 use super::index::Made;
 use super::run_git::{Git, text};

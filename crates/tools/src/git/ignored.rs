@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use tempfile::TempDir;
-use trunkline_runtime::WorkspaceFault;
+use trunkline_agent_traits::WorkspaceFault;
 
 use super::own::Paths;
 use super::{GitWorkspace, Index, diff};

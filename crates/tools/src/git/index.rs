@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use trunkline_runtime::WorkspaceFault;
+use trunkline_agent_traits::WorkspaceFault;
 
 use super::GitWorkspace;
 use super::commit::{entry_of, put};

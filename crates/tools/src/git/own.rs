@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet, hash_map};
 
-use trunkline_runtime::{Base, OwnChanges, Span, Touched, WorkspaceFault};
+use trunkline_agent_traits::{Base, OwnChanges, Span, Touched, WorkspaceFault};
 
 use super::commit::{Entry, sides};
 use super::ignored::has_rules;

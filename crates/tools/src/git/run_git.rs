@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use trunkline_agent_traits::WorkspaceFault;
 use trunkline_git_binding::GitFault;
-use trunkline_runtime::WorkspaceFault;
 
 use crate::folder::fault;
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trunkline_runtime::{FileStates, KeptFile, Left, Touched, WorkspaceFault};
+use trunkline_agent_traits::{FileStates, KeptFile, Left, Touched, WorkspaceFault};
 
 use super::own::{Found, Paths};
 use super::run_git::{Git, text};

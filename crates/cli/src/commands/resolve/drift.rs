@@ -42,7 +42,8 @@ impl Drift {
             if subjects.is_empty() {
                 continue;
             }
-            let observed = tool.observe(&subjects).await;
+            let Some(executor) = tool.as_executor() else { continue };
+            let observed = executor.observe(&subjects).await;
             let found: Vec<String> = differences(&expected, &observed)
                 .into_iter()
                 .filter_map(|differing| {

@@ -1,5 +1,7 @@
 //! Taking a run back in a real repository, as a session does it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,8 +12,6 @@ use trunkline_runtime::providers::{Scripted, Turn};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
 use trunkline_runtime::{Agent, Approval, Cancel, Session, Stop, decided_runs};
 use trunkline_tools::{CodingTools, workspace_for};
-
-use crate::scene::block_on;
 
 const FEW: &str = "TRUNKLINE_TEST_FEW_FILES";
 
@@ -42,6 +42,10 @@ async fn after_a_run(root: &Path, in_git: bool, files: &[String]) -> (Session, A
     let stop = session.prompt("write two files", &Cancel::new()).await.unwrap();
     assert!(matches!(stop, Stop::Decided(_)));
     (session, store)
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
 /// A person has taken one of two files back already: what is rolled back, and could be brought back, is the other.

@@ -37,7 +37,7 @@ impl Cancel {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use trunkline_runtime::Cancel;
+    /// use trunkline_agent_traits::Cancel;
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let all = Cancel::new();

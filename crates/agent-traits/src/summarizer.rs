@@ -33,6 +33,13 @@ pub struct LeftBranch {
     pub ledger: Ledger,
 }
 
+impl LeftBranch {
+    /// Returns a branch, as for a summarizer's own tests.
+    pub fn new(kind: NoteKind, messages: Vec<Message>, ledger: Ledger) -> Self {
+        LeftBranch { kind, messages, ledger }
+    }
+}
+
 /// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

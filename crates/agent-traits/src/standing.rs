@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use trunkline_resolve_queue::resolve_tool::Resolution;
 use trunkline_session_machine::ToolOutput;
 
-use super::tool::ToolContext;
+use crate::context::ToolContext;
 
 /// What resolutions go to while no proposal waits for the model: the executor of a
 /// [`StandingHandler`](trunkline_resolve_queue::StandingHandler), such as the approval of a plan.

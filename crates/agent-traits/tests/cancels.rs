@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use trunkline_runtime::Cancel;
+use trunkline_agent_traits::Cancel;
 
 #[tokio::test(start_paused = true)]
 async fn a_signal_stops_what_is_below_it_and_nothing_above() {

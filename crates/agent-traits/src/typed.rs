@@ -2,7 +2,6 @@
 //!
 //! The schema that the model is told and the reader of what it wrote come from one type, so they cannot drift apart.
 
-use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -10,20 +9,24 @@ use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, RestrictFormats};
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::{Part, ToolSpec};
+use trunkline_message_tree::ToolSpec;
 use trunkline_providers::OutputSchema;
+use trunkline_resolve_queue::Fingerprint;
 use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, Gate, ToolOutput};
 
-use super::tool::{Tool, ToolContext};
+use crate::context::ToolContext;
+use crate::executor::Executor;
+use crate::output::IntoToolOutput;
+use crate::tool::Tool;
+use crate::typed_executor::TypedExecutor;
 
 /// A tool made of a function that takes its arguments as a type.
 ///
 /// ```
-/// use trunkline_runtime::{Access, ToolContext, TypedTool};
+/// use trunkline_agent_traits::{Access, ToolContext, TypedTool};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct ReadArguments {
@@ -43,7 +46,7 @@ use super::tool::{Tool, ToolContext};
 /// ```
 ///
 /// Arguments that do not fit the type never reach the function: the model is told which field is wrong and why. A
-/// tool that stages proposals and applies them itself implements [`Tool`].
+/// tool whose applies can be undone, or put back after a crash, implements [`Tool`] and [`Executor`].
 pub struct TypedTool<A> {
     name: String,
     description: String,
@@ -52,46 +55,21 @@ pub struct TypedTool<A> {
     gate: Option<Box<Declared<A, Option<Gate>>>>,
     effects: Option<Box<Declared<A, Effects>>>,
     run: Box<Run<A>>,
+    executor: TypedExecutor,
 }
-
-/// How many causes of an error a model is told.
-const CAUSES_TOLD: usize = 8;
 
 type Declared<A, T> = dyn Fn(&A) -> T + Send + Sync;
 type Run<A> = dyn Fn(A, ToolContext) -> Running + Send + Sync;
 type Running = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
-/// What a tool can give its model: words, [`Json`], parts, a [`ToolOutput`], or a [`Result`] of these.
-///
-/// The error of a result is told as a failure: its words, and those of up to eight causes as far as they do not say the same.
-/// It is anything that becomes a boxed error: an error of `std` or `thiserror`, words, or one that is boxed already.
-///
-/// ```
-/// use trunkline_runtime::{IntoToolOutput, Json, ToolOutput};
-///
-/// assert_eq!(Json(vec![1, 2]).into_output(), ToolOutput::text("[1,2]"));
-/// assert_eq!(Err::<String, _>("no such file").into_output(), ToolOutput::error("no such file"));
-/// ```
-pub trait IntoToolOutput {
-    /// Returns what the model is told.
-    fn into_output(self) -> ToolOutput;
-}
-
-/// A value that the model is told as JSON, on one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "it is a name for how its only field is told")]
-pub struct Json<T>(pub T);
-
 impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
     /// Returns a tool that runs `run`. Its calls count as [`Access::Exclusive`] and need no approval, unless told.
     ///
-    /// `A` is a struct with named fields, whose comments are what the model reads about them. [`AgentBuilder::build`]
-    /// refuses a type whose schema is no object. An enum whose variants are objects is one, but not every service takes
+    /// `A` is a struct with named fields, whose comments are what the model reads about them. No agent is built with a type
+    /// whose schema is no object. An enum whose variants are objects is one, but not every service takes
     /// alternatives at the root of a schema: Anthropic does not (seen 2026-11). Put it into a field.
     ///
     /// `run` gives words, [`Json`], parts, or a [`Result`] of these. The context is its own, so that the future may keep it.
-    ///
-    /// [`AgentBuilder::build`]: crate::AgentBuilder::build
     pub fn from_fn<F, R, O>(name: impl Into<String>, description: impl Into<String>, run: F) -> Self
     where
         F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
@@ -109,6 +87,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
                 let running = run(arguments, context);
                 Box::pin(async move { running.await.into_output() })
             }),
+            executor: TypedExecutor::default(),
         }
     }
 
@@ -131,6 +110,58 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
     #[must_use]
     pub fn effects(mut self, effects: impl Fn(&A) -> Effects + Send + Sync + 'static) -> Self {
         self.effects = Some(Box::new(effects));
+        self
+    }
+
+    /// Sets what does what a call of the tool has staged, once it was approved; see [`Executor::apply`].
+    ///
+    /// A call stages with [`ToolContext::push_pending_action`], and `P` is what its payload is read as: perhaps days later, in
+    /// another process, and by a later version of the tool. A payload that does not fit fails, and the model is told which
+    /// field is wrong. An output that is an error says that nothing was done.
+    ///
+    /// ```
+    /// use trunkline_agent_traits::{PendingAction, ToolContext, TypedTool};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    /// struct Mail {
+    ///     to: String,
+    ///     text: String,
+    /// }
+    ///
+    /// async fn stage(mail: Mail, context: ToolContext) -> Result<&'static str, Box<dyn std::error::Error + Send + Sync>> {
+    ///     let label = format!("send a mail to {}", mail.to);
+    ///     context.push_pending_action(PendingAction::new(label, serde_json::to_value(mail)?))?;
+    ///     Ok("It is sent once a person has approved it.")
+    /// }
+    ///
+    /// async fn send(mail: Mail, _: ToolContext) -> Result<String, std::io::Error> {
+    ///     // … hands it to a server …
+    ///     Ok(format!("Sent to {}.", mail.to))
+    /// }
+    ///
+    /// let tool = TypedTool::from_fn("send_mail", "Sends a mail.", stage).apply(send);
+    /// ```
+    #[must_use]
+    pub fn apply<P, F, R, O>(mut self, apply: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, ToolContext) -> R + Send + Sync + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: IntoToolOutput,
+    {
+        self.executor.apply_with(apply);
+        self
+    }
+
+    /// Sets what looks how things are that a staged action was computed from or writes; see [`Executor::observe`]. Of an action
+    /// with fingerprints nothing is applied without it.
+    #[must_use]
+    pub fn observe<F, R>(mut self, observe: F) -> Self
+    where
+        F: Fn(Vec<String>) -> R + Send + Sync + 'static,
+        R: Future<Output = Vec<Fingerprint>> + Send + 'static,
+    {
+        self.executor.observe_with(observe);
         self
     }
 }
@@ -165,66 +196,14 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Tool for TypedTool<A> {
             Err(fault) => ToolOutput::error(format!("not run: the arguments do not fit the tool: {fault}")),
         }
     }
-}
 
-impl IntoToolOutput for ToolOutput {
-    fn into_output(self) -> ToolOutput {
-        self
+    fn as_executor(&self) -> Option<&dyn Executor> {
+        self.executor.applies().then_some(&self.executor as &dyn Executor)
     }
 }
 
-impl IntoToolOutput for String {
-    fn into_output(self) -> ToolOutput {
-        ToolOutput::text(self)
-    }
-}
-
-impl IntoToolOutput for &str {
-    fn into_output(self) -> ToolOutput {
-        ToolOutput::text(self)
-    }
-}
-
-impl IntoToolOutput for Vec<Part> {
-    fn into_output(self) -> ToolOutput {
-        let mut output = ToolOutput::default();
-        output.content = self;
-        output
-    }
-}
-
-impl<T: Serialize> IntoToolOutput for Json<T> {
-    fn into_output(self) -> ToolOutput {
-        match serde_json::to_string(&self.0) {
-            Ok(text) => ToolOutput::text(text),
-            Err(fault) => ToolOutput::error(format!("the tool gave what is no JSON: {fault}")),
-        }
-    }
-}
-
-impl<T: IntoToolOutput, E: Into<Box<dyn Error + Send + Sync>>> IntoToolOutput for Result<T, E> {
-    fn into_output(self) -> ToolOutput {
-        let fault = match self {
-            Ok(output) => return output.into_output(),
-            Err(fault) => fault.into(),
-        };
-        let mut words = fault.to_string();
-        let mut cause = fault.source();
-        for _ in 0..CAUSES_TOLD {
-            let Some(this) = cause else { break };
-            let told = this.to_string();
-            // Some errors say their cause themselves.
-            if !words.contains(&told) {
-                words = format!("{words}: {told}");
-            }
-            cause = this.source();
-        }
-        ToolOutput::error(words)
-    }
-}
-
-/// Returns the form of answers that a type reads.
-pub(crate) fn output_of<T: DeserializeOwned + JsonSchema>() -> OutputSchema {
+/// Returns the form of answers that a type reads: what a request asks the model to answer in.
+pub fn output_schema<T: DeserializeOwned + JsonSchema>() -> OutputSchema {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let name: String = T::schema_name().chars().take(64).collect();
     let name = name.replace(|letter| !fits(letter), "_");
