@@ -34,6 +34,7 @@ pub use trunkline_session_machine::reading::decided::{
     DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
     recorded_objects,
 };
+pub use trunkline_session_machine::setup::Limits;
 pub use trunkline_session_machine::{
     APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, CallPlace,
     Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, Event, FileChange, FileStates,
@@ -43,4 +44,3 @@ pub use trunkline_session_machine::{
 pub use trunkline_session_store as session_store;
 pub use world::model_summarizer::ModelSummarizer;
 pub use writer::events::{Events, SessionEvent};
-pub use writer::settings::Limits;

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod ends;
+mod facts;
 mod laws;
 mod leaving;
 mod play;

@@ -31,10 +31,9 @@ use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
 use trunkline_session_machine::words::start::Start;
-use trunkline_session_machine::words::work::Work;
 use trunkline_session_machine::{
     Access, Approval, Base, CallPlace, ChangedFile, Changes, CloseAs, FileChange, FileStates, Gate, Kept,
-    OwnChanges, Proposal, Reverts, RuntimeError, Said, ToolOutput,
+    OwnChanges, Proposal, Reverts, RuntimeError, Said, Stop, ToolOutput,
 };
 use trunkline_session_store::Record;
 use uuid::Uuid;
@@ -210,11 +209,14 @@ impl Play {
 
     /// Goes on until nothing can go on.
     fn drive(&mut self, cancelled: bool) -> Result<(), RuntimeError> {
-        let mut facts = Facts { cancelled, ..Facts::default() };
+        let mut facts = Facts::default();
+        // Whoever wrote before is gone, since one play is one process after another.
+        (facts.cancelled, facts.before.gone) = (cancelled, true);
         for _ in 0..100 {
-            self.tend()?;
             let step = self.next(&facts)?;
-            let _ = writeln!(self.told, "  {}", name_of(&step));
+            if !matches!(step, Step::Expire | Step::TellUntold | Step::LookUp(..)) {
+                let _ = writeln!(self.told, "  {}", name_of(&step));
+            }
             match step {
                 Step::Answer(answers) => {
                     let plan = calls::answer(&self.view(), answers);
@@ -235,9 +237,13 @@ impl Play {
                     }
                 }
                 Step::Resolve(place, arguments) => self.resolve(&place, &arguments)?,
-                Step::Ask(_) | Step::Rest => return Ok(()),
+                Step::Ask(_) | Step::Stop(_) => return Ok(()),
                 Step::Settle => self.perform(settle::settle)?,
-                Step::Work(work) => self.work(work)?,
+                Step::Apply(id) => self.apply(id, None)?,
+                Step::Check(id) => self.perform(|view, asked| apply::check(view, asked, id))?,
+                Step::Approve(id) => self.perform(|view, _| decide::approve_ahead(view, id))?,
+                Step::Forbid(id) => self.perform(|view, _| decide::decide_ahead(view, id))?,
+                Step::Drop(id, why) => self.perform(|view, _| apply::give_up(view, id, &why))?,
                 Step::Nudge(words) => {
                     facts.nudged += 1;
                     self.perform(|view, _| open::say(view, &words))?;
@@ -261,23 +267,18 @@ impl Play {
                     self.perform(|view, asked| close::conclude(view, asked, &found, (commits, None), None))?;
                     return Ok(());
                 }
-                Step::Compact(_) => panic!("no policy was given"),
+                Step::Expire => self.perform(|view, _| expire::expire_due(view))?,
+                Step::TellUntold => self.perform(|view, _| open::tell_untold(view))?,
+                Step::LookUp(id, sight) => self.look_up(id, sight)?,
+                Step::Bind(_) | Step::AskGit => panic!("no git was given"),
+                Step::Compact(_) | Step::MakeRoom(_) => panic!("no policy was given"),
+                Step::ReadInbox { .. } | Step::AwaitApply(..) => panic!("nobody else is there"),
             }
         }
         panic!("no end:\n{}", self.told)
     }
 
-    /// Does what no step of a turn is about.
-    fn tend(&mut self) -> Result<(), RuntimeError> {
-        self.perform(|view, _| expire::expire_due(view))?;
-        self.perform(|view, _| open::tell_untold(view))?;
-        let interrupted: Vec<ProposalId> =
-            self.state.resolve.queue.interrupted().map(|entry| entry.id).collect();
-        interrupted.into_iter().try_for_each(|id| self.look_up(id))
-    }
-
-    fn look_up(&mut self, id: ProposalId) -> Result<(), RuntimeError> {
-        let sight = Sight { fenced: true, at: Timestamp(self.now), trusted: true };
+    fn look_up(&mut self, id: ProposalId, sight: Sight) -> Result<(), RuntimeError> {
         match self.perform(|view, asked| recover::settle(view, asked, id, sight))? {
             Some(kept) => self.perform(|view, asked| recover::settle_tidied(view, asked, (id, &kept), sight)),
             None => Ok(()),
@@ -302,18 +303,6 @@ impl Play {
             self.apply(id, Some(place))?;
         }
         Ok(())
-    }
-
-    fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
-        match work {
-            Work::Apply(id) => self.apply(id, None),
-            Work::Check(id) => self.perform(|view, asked| apply::check(view, asked, id)),
-            Work::LookUp(id) => self.look_up(id),
-            Work::Approve(id) => self.perform(|view, _| decide::approve_ahead(view, id)),
-            Work::Forbid(id) => self.perform(|view, _| decide::decide_ahead(view, id)),
-            Work::Drop(id, why) => self.perform(|view, _| apply::give_up(view, id, &why)),
-            Work::Ask(_) => Ok(()),
-        }
     }
 
     fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
@@ -541,22 +530,27 @@ fn name_of(step: &Step) -> String {
         Step::Resolve(place, _) => format!("resolve {}", place.id),
         Step::Ask(waiting) => format!("ask about {}", ids(waiting)),
         Step::Settle => "settle".to_owned(),
-        Step::Work(work) => match work {
-            Work::Apply(id) => format!("apply {id}"),
-            Work::Check(id) => format!("check {id}"),
-            Work::LookUp(id) => format!("look up {id}"),
-            Work::Approve(id) => format!("approve {id}"),
-            Work::Forbid(id) => format!("forbid {id}"),
-            Work::Drop(id, _) => format!("drop {id}"),
-            Work::Ask(waiting) => format!("ask about {}", ids(waiting)),
-        },
+        Step::Apply(id) => format!("apply {id}"),
+        Step::Check(id) => format!("check {id}"),
+        Step::Approve(id) => format!("approve {id}"),
+        Step::Forbid(id) => format!("forbid {id}"),
+        Step::Drop(id, _) => format!("drop {id}"),
         Step::Nudge(words) => format!("nudge {words:?}"),
         Step::OpenRun => "open a run".to_owned(),
         Step::Compact(_) => "compact".to_owned(),
         Step::Request => "request".to_owned(),
         Step::Wait(until) => format!("wait until +{} ms", until.0 - START),
         Step::Conclude => "conclude".to_owned(),
-        Step::Rest => "rest".to_owned(),
+        Step::Expire => "expire".to_owned(),
+        Step::TellUntold => "tell".to_owned(),
+        Step::LookUp(id, _) => format!("look up {id}"),
+        Step::Bind(_) => "bind".to_owned(),
+        Step::AskGit => "ask git".to_owned(),
+        Step::MakeRoom(_) => "make room".to_owned(),
+        Step::ReadInbox { .. } => "read the inbox".to_owned(),
+        Step::AwaitApply(attempt, _) => format!("await {attempt}"),
+        Step::Stop(Stop::Cancelled | Stop::Idle) => "rest".to_owned(),
+        Step::Stop(stop) => format!("stop {stop}"),
     }
 }
 

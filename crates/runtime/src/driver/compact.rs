@@ -7,9 +7,9 @@ use trunkline_revert::CompactPlan;
 use trunkline_session_machine::acts::compact::{self, Made};
 use trunkline_session_machine::{Compacted, Event, RuntimeError};
 
+use super::learn::learn_from;
 use super::letters::{look_at_inbox, take_letters, take_old_cancels};
-use crate::effects::compact::{Unwritten, summarize};
-use crate::effects::service::learn_from;
+use crate::effects::summarize::{Unwritten, summarize};
 use crate::writer::Writer;
 use crate::writer::waiting::{asked_to_end, read_inbox};
 use trunkline_agent_traits::Cancel;
@@ -40,15 +40,6 @@ pub(crate) async fn make_room(
     }
 }
 
-/// After a reply that ended because the window was full: compacts, where there is anything to compact, so that the next
-/// one has room. Returns the tokens that the summary cost.
-pub(crate) async fn make_room_for_more(writer: &mut Writer, cancel: &Cancel) -> Result<u64, RuntimeError> {
-    match compact::room(&writer.view()) {
-        Some(plan) => compact_span(writer, plan, cancel).await,
-        None => Ok(0),
-    }
-}
-
 /// Asks for a summary and puts it in the place of what it stands for. Returns what came of it, and the tokens that it cost.
 async fn make(writer: &mut Writer, plan: CompactPlan, cancel: &Cancel) -> Result<(Made, u64), RuntimeError> {
     writer.tell(&Event::Compacting(plan.clone()));
@@ -73,7 +64,7 @@ async fn make(writer: &mut Writer, plan: CompactPlan, cancel: &Cancel) -> Result
             }
             Err(Unwritten::Told(reason, usage)) => break Err((reason, usage)),
             Ok(summary) => {
-                writer.on_trial.clear();
+                writer.facts.on_trial.clear();
                 break Ok(summary);
             }
         }

@@ -6,10 +6,10 @@ use trunkline_session_machine::{Event, RuntimeError};
 use trunkline_session_store::{InboxId, Letter};
 
 use super::orders::carry_out;
-use crate::effects::bind::catch_up;
-use crate::effects::look::look_late;
-use crate::effects::recover::take_distrust;
-use crate::effects::roll_back::try_rest_of_rollback;
+use crate::driver::bind::catch_up;
+use crate::driver::look::look_late;
+use crate::driver::recover::take_distrust;
+use crate::driver::roll_back::try_rest_of_rollback;
 use crate::orders::{CANCEL, CLOSE_RUN, DISTRUST, Order, PROMPT, abandons, read};
 use crate::writer::Writer;
 use crate::writer::inbox::newest;
@@ -127,7 +127,7 @@ async fn take_abandon_letters(writer: &mut Writer) -> Result<(), RuntimeError> {
 /// Catches up, or takes in a letter that abandons the run: while git gives no answer no other is read.
 pub(crate) async fn catch_up_or_abandon(writer: &mut Writer) -> Result<(), RuntimeError> {
     match catch_up(writer).await {
-        Err(fault @ RuntimeError::Workspace(_)) if writer.unsure => {
+        Err(fault @ RuntimeError::Workspace(_)) if writer.facts.unsure => {
             take_abandon_letters(writer).await?;
             match writer.state.decision.is_open() {
                 true => Err(fault),

@@ -1,56 +1,57 @@
 //! The loop: asks the machine what is next, does it, writes it down.
 //!
-//! Whatever is decided here rather than in [`next`](trunkline_session_machine::next) is decided by the world: a reply, a result, a
+//! What is decided here rather than in [`next`](trunkline_session_machine::next) is decided by the world: a reply, a result, a
 //! clock, a letter.
 
+pub(crate) mod apply;
+pub(crate) mod bind;
+pub(crate) mod close;
 pub(crate) mod compact;
+pub(crate) mod decide;
+pub(crate) mod learn;
 pub(crate) mod letters;
+pub(crate) mod look;
 pub(crate) mod orders;
-pub(crate) mod rollback;
+pub(crate) mod recover;
+pub(crate) mod request;
+pub(crate) mod resolve;
+pub(crate) mod roll_back;
+pub(crate) mod rollback_order;
+pub(crate) mod summaries;
 
-use crate::world::spans::Span;
 use tokio::time::Instant;
-use trunkline_message_tree::StopReason;
+use trunkline_agent_traits::Cancel;
+use trunkline_session_machine::acts::apply::{check, give_up};
 use trunkline_session_machine::acts::calls::answer;
+use trunkline_session_machine::acts::decide::{approve_ahead, decide_ahead};
+use trunkline_session_machine::acts::expire::expire_due;
 use trunkline_session_machine::acts::look::open_span;
-use trunkline_session_machine::acts::open::{begin_run, say};
+use trunkline_session_machine::acts::open::{begin_run, say, tell_untold};
 use trunkline_session_machine::acts::settle::settle;
 use trunkline_session_machine::acts::stage::stage_gate;
-use trunkline_session_machine::next::{self, Facts, Step};
-use trunkline_session_machine::{Limit, RuntimeError, Stop};
+use trunkline_session_machine::next::{self, Step};
+use trunkline_session_machine::{RuntimeError, Stop};
+use trunkline_session_store::InboxId;
 
-use self::compact::{compact_span, make_room, make_room_for_more};
+use self::apply::apply;
+use self::bind::{bind_these, catch_up};
+use self::close::conclude;
+use self::compact::compact_span;
+use self::decide::ask;
 use self::letters::{catch_up_or_abandon, look_at_inbox, take_close_letters, take_letters, take_old_cancels};
+use self::look::{look_after, look_late};
 use self::orders::{carry_out, must_wait};
-use crate::effects::apply::work;
-use crate::effects::ask_model::ask_model;
-use crate::effects::ask_person::ask_person;
-use crate::effects::bind::bind_decided;
+use self::recover::{await_apply, settle_attempt};
+use self::request::request;
+use self::resolve::resolve_call;
+use self::roll_back::{await_rollback, do_rest_of_rollback};
+use self::summaries::tend_summaries;
 use crate::effects::calls::run_calls;
-use crate::effects::close::conclude;
-use crate::effects::look::look_late;
-use crate::effects::recover::tend_proposals;
-use crate::effects::resolve::resolve_call;
-use crate::effects::restore::await_rollback;
-use crate::effects::roll_back::do_rest_of_rollback;
-use crate::effects::service::{learn_from, shrink_window};
-use crate::effects::summarize::tend_summaries;
 use crate::effects::wait::{Waiting, wait_to_ask};
 use crate::orders::{Order, Prompt, content_of, letter_of};
+use crate::world::spans::Span;
 use crate::writer::Writer;
 use crate::writer::waiting::read_inbox;
-use trunkline_agent_traits::Cancel;
-
-/// What one drive has used up.
-struct Spent {
-    turns: u32,
-    tokens: u64,
-    /// How often in a row the model was asked to go on.
-    nudged: usize,
-    /// The wait before the model is asked again.
-    waiting: Option<Waiting>,
-    since: Instant,
-}
 
 /// Gives the model words and drives the session until it stops. Where there is no place for them they wait as a letter.
 pub(crate) async fn prompt(
@@ -86,15 +87,13 @@ pub(crate) async fn drive(
     nothing_waits: bool,
 ) -> Result<Stop, RuntimeError> {
     let nothing_waits = ready(writer, cancel, nothing_waits).await?;
-    // What was closed between two drives is over, and ends none.
-    writer.closed = None;
-    // What could not be bound in the drive before this one is tried again.
-    writer.unbindable = false;
+    // What was closed between two drives ends none, and what could not be bound is tried again.
+    writer.facts.begin(!nothing_waits);
     if let Some(kept) = writer.place.take().and_then(|place| place.take()) {
         writer.kept = kept;
     }
     let span = Span::drive(writer.id(), writer.settings().provider.origin());
-    let stop = span.around(go_on(writer, cancel, nothing_waits)).await;
+    let stop = span.around(go_on(writer, cancel)).await;
     span.stopped(&stop);
     let kept = std::mem::take(&mut writer.kept);
     writer.place = writer.settings().shelf.put(kept);
@@ -145,119 +144,83 @@ pub(crate) async fn ready(
     Ok(nothing_waits)
 }
 
-async fn go_on(writer: &mut Writer, cancel: &Cancel, mut nothing_waits: bool) -> Result<Stop, RuntimeError> {
-    let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, waiting: None, since: Instant::now() };
+/// What a drive remembers beside its [`Facts`](next::Facts): what it waits for, and what it has told.
+struct Drive<'a> {
+    since: Instant,
+    cancel: &'a Cancel,
+    /// The newest letter that was looked at.
+    seen: Option<InboxId>,
+    /// The wait before the model is asked again.
+    waiting: Option<Waiting>,
+    /// The attempt of another writer that is waited for, as it was told.
+    awaited: Option<trunkline_resolve_queue::Attempt>,
+}
+
+async fn go_on(writer: &mut Writer, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+    let mut drive = Drive { since: Instant::now(), cancel, seen: None, waiting: None, awaited: None };
     loop {
-        if spent.since.elapsed() >= writer.settings().limits.time {
-            return Ok(Stop::Limit(Limit::Time));
-        }
-        let seen = match cancel.is_cancelled() {
-            _ if std::mem::take(&mut nothing_waits) => None,
-            true => {
-                take_close_letters(writer).await?;
-                None
-            }
-            false => take_letters(writer, cancel).await?,
-        };
-        if let Some(decision) = writer.closed.take() {
-            return Ok(Stop::Decided(decision));
-        }
-        tend_summaries(writer).await?;
-        tend_proposals(writer).await?;
-        bind_decided(writer).await?;
-        let facts = Facts {
-            cancelled: cancel.is_cancelled(),
-            nudged: spent.nudged,
-            waited: Waiting::waited(spent.waiting.as_ref()),
-        };
-        match writer.find_out(|view, asked| next::next(view, asked, &facts)).await? {
-            Step::Answer(answers) => {
-                let plan = answer(&writer.view(), answers);
-                writer.write(plan, None).await?;
-            }
-            Step::Run(calls) => run_calls(writer, calls, cancel).await?,
-            Step::Settle => {
-                spent.nudged = 0;
-                writer.perform(settle).await?;
-            }
-            Step::Nudge(text) => {
-                let full = writer.state.head_message().stop == Some(StopReason::ContextWindow);
-                if full && spent.nudged == 0 {
-                    let tokens = make_room_for_more(writer, cancel).await?;
-                    spent.tokens = spent.tokens.saturating_add(tokens);
-                    if cancel.is_cancelled() {
-                        continue;
-                    }
-                }
-                spent.nudged += 1;
-                writer.perform(|view, _| say(view, &text)).await?;
-            }
-            Step::OpenRun => writer.perform(begin_run).await?,
-            Step::Wait(until) => {
-                let end = spent.since.checked_add(writer.settings().limits.time);
-                wait_to_ask(writer, until, &mut spent.waiting, end, seen, cancel).await?;
-            }
-            Step::Request => {
-                // What is asked again is the same turn.
-                let first = spent.turns == 0 || writer.state.tries.is_first();
-                if let Some(limit) = limit(writer, &spent).filter(|limit| first || *limit != Limit::Turns) {
-                    return Ok(Stop::Limit(limit));
-                }
-                spent.turns += u32::from(first);
-                let tokens = match ask_model(writer, spent.turns, cancel).await {
-                    Err(fault) if learn_from(writer, &fault).await? => {
-                        spent.turns = spent.turns.saturating_sub(u32::from(first));
-                        0
-                    }
-                    Err(fault) => match make_room(writer, fault, cancel).await {
-                        Err(fault) if shrink_window(writer, &fault).await? => 0,
-                        made => made?,
-                    },
-                    asked => asked?,
-                };
-                spent.tokens = spent.tokens.saturating_add(tokens);
-            }
-            Step::Compact(plan) => {
-                if let Some(limit) = limit(writer, &spent) {
-                    return Ok(Stop::Limit(limit));
-                }
-                spent.tokens = spent.tokens.saturating_add(compact_span(writer, plan, cancel).await?);
-            }
-            Step::Conclude => return conclude(writer).await,
-            Step::Rest => return Ok(rest(writer, cancel)),
-            Step::Gate(place, asked) => {
-                writer.perform(|view, _| stage_gate(view, &place, &asked)).await?;
-            }
-            Step::Resolve(place, arguments) => resolve_call(writer, &place, &arguments, cancel).await?,
-            Step::Work(moves_on) => work(writer, moves_on).await?,
-            Step::Ask(waiting) => {
-                if let Some(stop) = ask_person(writer, waiting, seen, cancel).await? {
-                    return Ok(stop);
-                }
-            }
+        let before = writer.before();
+        let facts = &mut writer.facts;
+        (facts.cancelled, facts.before) = (cancel.is_cancelled(), before);
+        facts.spent.time = drive.since.elapsed();
+        facts.waited = Waiting::waited(drive.waiting.as_ref());
+        let facts = writer.facts.clone();
+        let step = writer.find_out(|view, asked| next::next(view, asked, &facts)).await?;
+        writer.facts.begun(&step, &writer.state);
+        if let Some(stop) = take(writer, &mut drive, step).await? {
+            return Ok(stop);
         }
     }
 }
 
-fn rest(writer: &Writer, cancel: &Cancel) -> Stop {
-    if cancel.is_cancelled() {
-        return Stop::Cancelled;
-    }
-    let head = writer.state.head_message();
-    match head.stop {
-        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Pause)
-            if writer.state.decision.is_open() =>
-        {
-            Stop::Limit(Limit::Output)
+/// Takes a step. Returns why the drive ends, if it does.
+async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<Option<Stop>, RuntimeError> {
+    let cancel = drive.cancel;
+    match step {
+        Step::Stop(stop) => return Ok(Some(stop)),
+        Step::Conclude => return conclude(writer).await.map(Some),
+        Step::Ask(waiting) => return ask(writer, waiting, drive.seen, cancel).await,
+        Step::ReadInbox { closing } => {
+            drive.seen = match closing {
+                true => take_close_letters(writer).await.map(|()| None)?,
+                false => take_letters(writer, cancel).await?,
+            };
+            tend_summaries(writer).await?;
         }
-        _ => Stop::Idle,
+        Step::AskGit => catch_up(writer).await?,
+        Step::Bind(unbound) => bind_these(writer, unbound).await?,
+        Step::Expire => writer.perform(|view, _| expire_due(view)).await?,
+        Step::TellUntold => writer.perform(|view, _| tell_untold(view)).await?,
+        Step::LookUp(id, sight) => settle_attempt(writer, id, sight).await?,
+        Step::AwaitApply(attempt, lease) => await_apply(writer, (attempt, lease), &mut drive.awaited).await?,
+        Step::Answer(answers) => {
+            let plan = answer(&writer.view(), answers);
+            writer.write(plan, None).await?;
+        }
+        Step::Gate(place, asked) => writer.perform(|view, _| stage_gate(view, &place, &asked)).await?,
+        Step::Run(calls) => {
+            if run_calls(writer, calls, cancel).await? {
+                look_after(writer).await?;
+            }
+        }
+        Step::Resolve(place, arguments) => resolve_call(writer, &place, &arguments, cancel).await?,
+        Step::Settle => writer.perform(settle).await?,
+        Step::Approve(id) => writer.perform(|view, _| approve_ahead(view, id)).await?,
+        Step::Forbid(id) => writer.perform(|view, _| decide_ahead(view, id)).await?,
+        Step::Apply(id) => apply(writer, id, None).await?,
+        Step::Check(id) => writer.perform(|view, asked| check(view, asked, id)).await?,
+        Step::Drop(id, why) => writer.perform(|view, _| give_up(view, id, &why)).await?,
+        Step::Nudge(text) => writer.perform(|view, _| say(view, &text)).await?,
+        Step::OpenRun => writer.perform(begin_run).await?,
+        Step::Request => request(writer, cancel).await?,
+        Step::Compact(plan) | Step::MakeRoom(plan) => {
+            let tokens = compact_span(writer, plan, cancel).await?;
+            writer.facts.cost(tokens);
+        }
+        Step::Wait(until) => {
+            let end = drive.since.checked_add(writer.settings().setup.limits.time);
+            wait_to_ask(writer, until, &mut drive.waiting, end, drive.seen, cancel).await?;
+        }
     }
-}
-
-fn limit(writer: &Writer, spent: &Spent) -> Option<Limit> {
-    let limits = &writer.settings().limits;
-    if spent.turns >= limits.turns {
-        return Some(Limit::Turns);
-    }
-    (spent.tokens >= limits.tokens).then_some(Limit::Tokens)
+    Ok(None)
 }

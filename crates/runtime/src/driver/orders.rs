@@ -5,18 +5,18 @@ use trunkline_message_tree::NodeId;
 use trunkline_resolve_queue::{ProposalId, RuleId};
 use trunkline_revert::MergeRecord;
 use trunkline_session_machine::acts::late::{call_at, take, takes_late};
+use trunkline_session_machine::acts::roll_back::lease_of_another;
 use trunkline_session_machine::acts::take_back::take_back;
 use trunkline_session_machine::acts::{close, decide, moves, open, settle};
 use trunkline_session_machine::{CloseAs, Late, RuntimeError};
 use trunkline_session_store::InboxId;
 
-use crate::effects::ask_person::take_verdict;
-use crate::effects::bind::{bind_decided, catch_up, catch_up_to_close};
-use crate::effects::close::tell_others;
-use crate::effects::look::look_late;
-use crate::effects::recover::take_distrust;
-use crate::effects::restore::rollback_lease;
-use crate::effects::summarize::start_summaries;
+use crate::driver::bind::{bind_decided, catch_up, catch_up_to_close};
+use crate::driver::close::tell_others;
+use crate::driver::decide::take_verdict;
+use crate::driver::look::look_late;
+use crate::driver::recover::take_distrust;
+use crate::driver::summaries::start_summaries;
 use crate::orders::{MoveAct, Order, StepAnswer, content_of, letter_of};
 use crate::writer::Writer;
 
@@ -47,7 +47,7 @@ pub(crate) async fn carry_out_now(writer: &mut Writer, order: Order) -> Result<D
     match &order {
         Order::CloseRun { close, .. } => {
             catch_up_to_close(writer, close).await?;
-            close::check(&writer.view(), close, rollback_lease(writer).is_some())?;
+            close::check(&writer.view(), close, lease_of_another(&writer.view(), writer.before()).is_some())?;
             look_late(writer).await?;
         }
         Order::LateResult { call, .. } => {
@@ -107,7 +107,8 @@ pub(crate) async fn carry_out(
         }
         Order::Distrust => take_distrust(writer, letter).await?,
         Order::Move { act, expected_head } => {
-            check_seen(writer, &act, expected_head)?;
+            let takes_back = matches!(act, MoveAct::Undo | MoveAct::Redo);
+            moves::check_seen(&writer.view(), takes_back, expected_head)?;
             return move_head(writer, act, letter).await;
         }
         Order::Name { naming } => {
@@ -118,11 +119,7 @@ pub(crate) async fn carry_out(
             return Ok(Done::Late(writer.perform_for(letter, |view, _| take(view, &call, &result)).await?));
         }
         Order::StepBack { proposal, answer, expected_head } => {
-            if !writer.state.tree.is_on_trunk(expected_head) {
-                let reason =
-                    format!("{expected_head}, where this was asked for, is not on the trunk any more");
-                return Err(refused(reason));
-            }
+            settle::check_seen(&writer.view(), expected_head)?;
             match answer {
                 StepAnswer::Accept => {
                     writer.load_whole().await?;
@@ -139,14 +136,10 @@ pub(crate) async fn carry_out(
     Ok(Done::Recorded)
 }
 
-/// Returns whether there is no place for what an order brings yet. Words wait until calls have their results, and no run that puts
-/// files back is about anything else; between other open calls and their results is no place for a late one.
+/// Returns whether there is no place for what an order brings yet.
 pub(crate) fn must_wait(writer: &Writer, order: &Order) -> bool {
     match order {
-        Order::Prompt { .. } | Order::PromptWith { .. } => {
-            let restores = writer.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
-            restores || writer.state.open_turn().is_some()
-        }
+        Order::Prompt { .. } | Order::PromptWith { .. } => open::must_wait(&writer.view()),
         Order::LateResult { call, .. } => !takes_late(&writer.state, call),
         _ => false,
     }
@@ -180,7 +173,7 @@ async fn close_run(
     how: &CloseAs,
     letter: Option<InboxId>,
 ) -> Result<Done, RuntimeError> {
-    close::check(&writer.view(), how, rollback_lease(writer).is_some())?;
+    close::check(&writer.view(), how, lease_of_another(&writer.view(), writer.before()).is_some())?;
     let closed = writer.perform_for(letter, |view, asked| close::close(view, asked, how)).await;
     let (decision, others) = match (closed, letter) {
         // What does not work now would stand in the way of every letter after it.
@@ -194,28 +187,9 @@ async fn close_run(
     tell_others(writer, others);
     bind_decided(writer).await?;
     if letter.is_some() {
-        writer.closed = Some(Box::new(decision.clone()));
+        writer.facts.closed = Some(Box::new(decision.clone()));
     }
     Ok(Done::Closed(Box::new(decision)))
-}
-
-/// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown
-/// since, as it does while a model writes. What they wanted to take back has to be the latest move still.
-fn check_seen(writer: &Writer, act: &MoveAct, expected_head: NodeId) -> Result<(), RuntimeError> {
-    let tree = &writer.state.tree;
-    let latest = tree.moves().len().checked_sub(1).and_then(|place| tree.reflog().nth(place));
-    let meant = match act {
-        MoveAct::Undo | MoveAct::Redo => {
-            expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head)
-        }
-        _ => true,
-    };
-    if meant && tree.is_on_trunk(expected_head) {
-        return Ok(());
-    }
-    let head = tree.head();
-    let reason = format!("the head is {head} by another move, this was asked for at {expected_head}");
-    Err(RuntimeError::Refused { reason })
 }
 
 fn refused(reason: String) -> RuntimeError {

@@ -1,6 +1,5 @@
 //! Running calls: noted as started before, finished as each ends, proposals staged in the same batch.
 
-use crate::effects::look::look_after;
 use crate::world::spans::Span;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
@@ -27,12 +26,13 @@ struct Running {
     context: ToolContext,
 }
 
-/// Runs calls side by side and records each result when it comes.
+/// Runs calls side by side and records each result when it comes. Returns whether all have ended by themselves: of what did not
+/// nobody knows when it ends.
 pub(crate) async fn run_calls(
     writer: &mut Writer,
     calls: Vec<Runnable>,
     cancel: &Cancel,
-) -> Result<(), RuntimeError> {
+) -> Result<bool, RuntimeError> {
     let attempts = writer.perform(|view, asked| begin(view, asked, &calls)).await?;
     let mut tasks: JoinSet<ToolOutput> = JoinSet::new();
     let mut by_task: HashMap<TaskId, Running> = HashMap::new();
@@ -56,12 +56,7 @@ pub(crate) async fn run_calls(
         });
         by_task.insert(task.id(), one);
     }
-    let ended = collect(writer, tasks, by_task, cancel).await?;
-    // Of what did not stop by itself nobody knows when it ends.
-    if ended {
-        look_after(writer).await?;
-    }
-    Ok(())
+    collect(writer, tasks, by_task, cancel).await
 }
 
 /// Records the results as they come. Returns whether all calls have ended by themselves.

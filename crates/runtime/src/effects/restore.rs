@@ -3,10 +3,8 @@
 //! Without it two processes restore the same files, one finds them changed by the other and puts back what it has done, and
 //! the other has recorded them as restored.
 
-use crate::effects::bind::catch_up;
 use crate::writer::Writer;
 use crate::writer::waiting::taken_over;
-use crate::writer::waiting::wait_a_while;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -16,36 +14,11 @@ use trunkline_message_tree::Timestamp;
 
 use crate::writer::tenure::{RENEWAL_TIME, TICK};
 use trunkline_session_machine::notes::decision::{self, RestoringLease};
-use trunkline_session_machine::{APPLY_LEASE, Event, KeptFile, LEASE_MS, Left, RuntimeError, WorkspaceFault};
+use trunkline_session_machine::{APPLY_LEASE, KeptFile, LEASE_MS, Left, RuntimeError, WorkspaceFault};
 
 /// How often restoring is begun anew because its time was over before anybody took the session over, as after the process
 /// was stopped for a while.
 const TRIES: usize = 3;
-
-/// Returns the lease of another process that may still put files back here.
-pub(crate) fn rollback_lease(writer: &Writer) -> Option<RestoringLease> {
-    let lease = writer.state.decision.run.as_ref()?.restoring.as_ref()?.lease?;
-    let own = writer.lease.token();
-    // Between that writer and this one was nobody who could have taken the session from it while it lives.
-    let gone = writer.tenure.is_alone() && lease.writer.checked_add(1) == Some(own);
-    let over = writer.settings().now().0 >= lease.until || writer.tenure.is_settled();
-    (lease.writer != own && !gone && !over).then_some(lease)
-}
-
-/// Waits until nobody else may put files back here. Returns whether that is so: not if the drive was cancelled.
-pub(crate) async fn await_rollback(writer: &mut Writer) -> Result<bool, RuntimeError> {
-    let mut told = false;
-    while let Some(lease) = rollback_lease(writer) {
-        if !told && let Some(of) = restoring_of(writer) {
-            writer.tell(&Event::AwaitingRollback { of, until: Timestamp(lease.until) });
-            told = true;
-        }
-        if !wait_a_while(writer).await? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
 
 /// Makes files what they were, as the one who may. Stops if the session is taken over, or this process cannot say in time
 /// that it goes on; then nothing more is written here, also by threads that still run.
@@ -103,7 +76,7 @@ async fn restore_while(
     lost.map_or(Ok(()), Err)?;
     let stood = permit.stands();
     if behind || restored.is_err() {
-        catch_up(writer).await?;
+        writer.follow().await?;
     }
     Ok((restored, stood))
 }
@@ -116,7 +89,7 @@ async fn renew_rollback(writer: &mut Writer, term: &Term) -> Result<(), RuntimeE
         return Ok(());
     }
     // After a write that failed nobody knows what was kept, and the next one has to know.
-    catch_up(writer).await?;
+    writer.follow().await?;
     let renewed = lease_rollback(writer).await?;
     *term.0.lock().unwrap_or_else(PoisonError::into_inner) = renewed;
     Ok(())
@@ -129,10 +102,6 @@ async fn lease_rollback(writer: &mut Writer) -> Result<(Timestamp, Instant), Run
     let lease = RestoringLease { writer: writer.lease.token(), until: at.0.saturating_add(LEASE_MS) };
     writer.commit(vec![decision::leased(lease, at)], None).await?;
     Ok((Timestamp(lease.until), from))
-}
-
-fn restoring_of(writer: &Writer) -> Option<trunkline_decision_objects::DecisionId> {
-    Some(writer.state.decision.run.as_ref()?.restoring.as_ref()?.of)
 }
 
 /// Until when, and from when on for the time of a lease, files may be written. Both clocks have to say so: one stands still

@@ -6,10 +6,12 @@ use crate::session::compaction::Compaction;
 use crate::session::opening::open_session;
 use crate::world::contained;
 use crate::writer::events::{Events, Readers};
-use crate::writer::settings::{Implementation, Limits, Settings, new_id, now};
+use crate::writer::settings::{Implementation, Settings, new_id, now};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+#[cfg(feature = "typed")]
+use trunkline_agent_traits::schemars::JsonSchema;
 use trunkline_agent_traits::{Decider, Standing, Summarizer, Tool, ToolContext, Workspace};
 use trunkline_session_store::Record;
 
@@ -154,7 +156,6 @@ impl AgentBuilder {
             system: String::new(),
             url: None,
             shelf: Arc::default(),
-            limits: Limits::default(),
             observer: None,
             readers: Readers::default(),
             clock: Arc::new(now),
@@ -165,7 +166,6 @@ impl AgentBuilder {
             summarizer: None,
             rules: None,
             workspace: None,
-            commits: false,
         };
         AgentBuilder { settings, fault: None }
     }
@@ -334,7 +334,7 @@ impl AgentBuilder {
     /// without an explicit act.
     #[must_use]
     pub fn commits(mut self, commits: bool) -> Self {
-        self.settings.commits = commits;
+        self.settings.setup.files.commits = commits;
         self
     }
 
@@ -358,8 +358,8 @@ impl AgentBuilder {
 
     /// Sets where a drive ends by itself.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.settings.limits = limits;
+    pub fn limits(mut self, limits: setup::Limits) -> Self {
+        self.settings.setup.limits = limits;
         self
     }
 
@@ -498,9 +498,7 @@ impl AgentBuilder {
     /// fields that does not hold itself.
     #[cfg(feature = "typed")]
     #[must_use]
-    pub fn output_type<T: serde::de::DeserializeOwned + trunkline_agent_traits::schemars::JsonSchema>(
-        self,
-    ) -> Self {
+    pub fn output_type<T: serde::de::DeserializeOwned + JsonSchema>(self) -> Self {
         self.output_schema(trunkline_agent_traits::output_schema::<T>())
     }
 
@@ -516,7 +514,7 @@ impl AgentBuilder {
         }
         if self.settings.workspace.is_none() {
             for (asked, on) in
-                [("commits", self.settings.commits), ("binds", self.settings.setup.files.binds)]
+                [("commits", self.settings.setup.files.commits), ("binds", self.settings.setup.files.binds)]
             {
                 if on {
                     return Err(AgentError::NoWorkspace { asked });

@@ -20,14 +20,14 @@ use trunkline_session_machine::{
 };
 use trunkline_session_store::SessionId;
 
+use crate::driver::bind::{catch_up, catch_up_to_close};
 use crate::driver::compact::compact_now;
+use crate::driver::decide::load_proposals;
 use crate::driver::letters::read_letters;
 use crate::driver::orders::{Done, carry_out_now};
-use crate::driver::rollback::{finish_rollback, roll_back};
+use crate::driver::rollback_order::{finish_rollback, roll_back};
+use crate::driver::summaries::finish_summaries;
 use crate::driver::{drive, prompt};
-use crate::effects::ask_person::load_proposals;
-use crate::effects::bind::{catch_up, catch_up_to_close};
-use crate::effects::summarize::finish_summaries;
 use crate::orders::{MoveAct, Order, Prompt, StepAnswer};
 use crate::writer::Writer;
 use trunkline_agent_traits::Cancel;

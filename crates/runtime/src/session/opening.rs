@@ -6,11 +6,11 @@ use trunkline_session_machine::RuntimeError;
 use trunkline_session_store::{Claim, SessionId, SessionStore};
 
 use super::Session;
+use crate::driver::bind::take_up_bindings;
+use crate::driver::decide::adopt_rules;
 use crate::driver::letters::distrust_import;
-use crate::effects::ask_person::adopt_rules;
-use crate::effects::bind::take_up_bindings;
-use crate::effects::recover::recover;
-use crate::effects::roll_back::try_rest_of_rollback;
+use crate::driver::recover::recover;
+use crate::driver::roll_back::try_rest_of_rollback;
 use crate::writer::open;
 use crate::writer::settings::Settings;
 

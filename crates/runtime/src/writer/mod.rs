@@ -12,6 +12,7 @@ pub(crate) mod tenure;
 pub(crate) mod waiting;
 
 use std::sync::Arc;
+use std::time::Instant;
 use trunkline_agent_traits::{Cancel, Tool, ToolContext};
 
 use trunkline_message_tree::{Node, NodeId};
@@ -20,11 +21,13 @@ use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::plan::Plan;
 use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded;
+use trunkline_session_machine::acts::recover::Before;
 use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::next::Facts;
 use trunkline_session_machine::notes::decision;
 use trunkline_session_machine::reading::across;
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::{CallPlace, Event, RuntimeError};
+use trunkline_session_machine::{APPLY_LEASE, CallPlace, Event, RuntimeError};
 use trunkline_session_store::{
     Activity, Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError,
 };
@@ -54,26 +57,18 @@ pub(crate) struct Writer {
     pub(crate) old: Option<InboxId>,
     /// How far what happens in the session was seen when its inbox was read last, if nothing was in it.
     pub(crate) seen: Option<Activity>,
-    /// What was learned of the service since it last answered.
-    pub(crate) on_trial: Vec<trunkline_providers::Trait>,
-    /// How often results were cut shorter since then.
-    pub(crate) cuts: u8,
+    /// What of its drives is not in the log.
+    pub(crate) facts: Facts,
     /// What is being asked about branches that were left.
     pub(crate) summaries: Summaries,
     /// The signal of the latest drive.
     pub(crate) cancel: Option<Cancel>,
-    /// The verdict that a letter gave to the run of the present drive.
-    pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
     /// How a rollback that was cut off has ended when the session was opened, until somebody asks.
     pub(crate) finished: Option<Box<trunkline_decision_objects::Decision>>,
-    /// Whether git may hold the decision of the open run already.
-    pub(crate) unsure: bool,
-    /// Whether something could not be bound in the present drive: it is told once and tried again in the next.
-    pub(crate) unbindable: bool,
     /// Why runs are not bound, as it was told.
     pub(crate) not_bound: std::collections::BTreeMap<String, String>,
-    /// Since when this is the writer, and how it came to be.
-    pub(crate) tenure: tenure::Tenure,
+    /// Since when this is the writer.
+    since: Instant,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -283,6 +278,11 @@ impl Writer {
         }
     }
 
+    /// Returns what is known of whoever wrote the session before. Nobody has renewed a lease since this one writes.
+    pub(crate) fn before(&self) -> Before {
+        Before { lapsed: self.since.elapsed() >= APPLY_LEASE, ..self.facts.before }
+    }
+
     /// Returns the signal of the latest drive.
     pub(crate) fn signal(&mut self) -> Cancel {
         self.cancel.get_or_insert_default().clone()
@@ -320,7 +320,8 @@ pub(crate) async fn open(
     let mut state = opening::state_of(store.as_ref(), &lease, settings.snapshot_after).await?;
     state.revert.watch(&settings.setup.revert);
     state.decision.log_ends();
-    let tenure = tenure::Tenure::new(claim, store.as_ref());
+    let mut facts = Facts::default();
+    facts.before.gone = claim == Claim::IfFree && store.free_means_gone();
     Ok(Writer {
         settings,
         store,
@@ -331,18 +332,14 @@ pub(crate) async fn open(
         state,
         kept: Kept::default(),
         place: None,
-        on_trial: Vec::new(),
-        cuts: 0,
         behind: false,
         old,
         seen: None,
         cancel: None,
-        closed: None,
+        facts,
         finished: None,
-        unsure: false,
-        unbindable: false,
         not_bound: std::collections::BTreeMap::new(),
-        tenure,
+        since: Instant::now(),
         taken_by: None,
     })
 }

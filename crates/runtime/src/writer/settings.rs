@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use trunkline_message_tree::Timestamp;
 use trunkline_providers::Provider;
@@ -32,7 +32,6 @@ pub(crate) struct Settings {
     pub(crate) url: Option<String>,
     /// What its sessions keep while they are idle.
     pub(crate) shelf: Arc<Shelf>,
-    pub(crate) limits: Limits,
     pub(crate) observer: Option<Observer>,
     pub(crate) readers: Readers,
     pub(crate) clock: Clock,
@@ -43,29 +42,10 @@ pub(crate) struct Settings {
     pub(crate) summarizer: Option<Arc<dyn Summarizer>>,
     pub(crate) rules: Option<Vec<trunkline_resolve_queue::Rule>>,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
-    pub(crate) commits: bool,
 }
 
 pub(crate) type Observer = Arc<dyn Fn(&SessionId, &Event) + Send + Sync>;
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// Where a drive ends by itself. The run stays open, and a resume starts the count again.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// How often the model is asked. 50 unless told.
-    pub turns: u32,
-    /// Tokens that the provider counted, prompt and output together. One million unless told.
-    pub tokens: u64,
-    /// Time from the start of the drive; a person's thinking counts. One hour unless told.
-    pub time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { turns: 50, tokens: 1_000_000, time: Duration::from_secs(3600) }
-    }
-}
 
 impl Settings {
     pub(crate) fn now(&self) -> Timestamp {

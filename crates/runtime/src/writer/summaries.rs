@@ -1,10 +1,11 @@
 //! What is being asked of summarizers, and what has come of it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
 
 use tokio::task::{Id as TaskId, JoinError, JoinSet};
 use trunkline_message_tree::MoveId;
+use trunkline_session_machine::acts::summaries;
 use trunkline_session_machine::state::rare::{Rare, Unchanged};
 use trunkline_session_machine::state::revert::Part;
 
@@ -21,12 +22,10 @@ pub(crate) struct Summaries {
 pub(crate) struct Asking {
     pub(crate) tasks: JoinSet<Result<String, SummaryError>>,
     pub(crate) by_task: HashMap<TaskId, MoveId>,
-    /// What is to be asked when there is room.
-    pub(crate) waiting: VecDeque<MoveId>,
     /// What has come and waits for the end of a turn.
     pub(crate) came: VecDeque<(MoveId, Result<String, String>)>,
-    /// What this process has asked.
-    pub(crate) started: HashSet<MoveId>,
+    /// What is asked, and what waits.
+    pub(crate) asked: summaries::Asking,
 }
 
 impl Unchanged for Asking {

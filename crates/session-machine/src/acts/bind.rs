@@ -94,6 +94,15 @@ pub fn settle(
     })
 }
 
+/// Returns what is recorded and has to be bound now. Nothing, where git gave no answer in this drive (`unbindable`), or is not
+/// asked at all.
+pub fn due(view: &View<'_>, unbindable: bool) -> Vec<Unbound> {
+    match view.setup.files.binds && view.setup.files.looks && !unbindable {
+        true => view.state.decision.to_bind.clone(),
+        false => Vec::new(),
+    }
+}
+
 /// Binds what is recorded and not bound yet. Returns why it could not be.
 ///
 /// # Errors

@@ -251,3 +251,22 @@ fn asks(message: &Message) -> bool {
 fn answers(message: &Message) -> bool {
     message.role == Role::Tool || message.results().next().is_some()
 }
+
+/// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown since, as it
+/// does while a model writes. What they wanted to take back (`takes_back`, as undo and redo do) has to be the latest move still.
+///
+/// # Errors
+///
+/// [`RuntimeError::Refused`] if it does not.
+pub fn check_seen(view: &View<'_>, takes_back: bool, expected_head: NodeId) -> Result<(), RuntimeError> {
+    let tree = &view.state.tree;
+    let latest = tree.moves().len().checked_sub(1).and_then(|place| tree.reflog().nth(place));
+    let is_latest =
+        expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head);
+    if (is_latest || !takes_back) && tree.is_on_trunk(expected_head) {
+        return Ok(());
+    }
+    let head = tree.head();
+    let reason = format!("the head is {head} by another move, this was asked for at {expected_head}");
+    Err(RuntimeError::Refused { reason })
+}

@@ -76,6 +76,13 @@ pub fn tell_untold(view: &View<'_>) -> Result<Plan, Pause> {
     Ok(Plan::of(records))
 }
 
+/// Returns whether there is no place for words yet: they wait until calls have their results, and no run that puts files back is about
+/// anything else.
+pub fn must_wait(view: &View<'_>) -> bool {
+    let restores = view.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some());
+    restores || view.state.open_turn().is_some()
+}
+
 /// Returns how the files are and what the run is called, if one has to be opened.
 fn beginning(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Option<(Start, Uuid)>, Pause> {
     if view.state.decision.is_open() {

@@ -19,7 +19,7 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes::decision::based;
-use crate::notes::resolve::{IMPORT, distrusted, note};
+use crate::notes::resolve::{IMPORT, distrusted, note, standing};
 use crate::rules::staged::{harness, is_left};
 use crate::words::call::Kept;
 use crate::words::error::RuntimeError;
@@ -46,6 +46,16 @@ pub enum Holder {
     Alive(Lease),
 }
 
+/// What is known of whoever wrote a session before its present writer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before {
+    /// Whether it is gone for certain: the store gives the session free only then.
+    pub gone: bool,
+    /// Whether no lease of it can stand any more, whatever the clocks say: the present writer has been one for as long as
+    /// leases last.
+    pub lapsed: bool,
+}
+
 /// How an attempt of an earlier writer is settled.
 #[derive(Clone, Copy)]
 pub struct Sight {
@@ -57,20 +67,42 @@ pub struct Sight {
     pub trusted: bool,
 }
 
-/// Returns what is known of the writer that began the attempt at a proposal. `alone` says that the writer before this one is
-/// gone for certain, `settled` that no lease of an earlier writer can stand any more.
-pub fn holder_of(view: &View<'_>, entry: &Entry<Value>, (alone, settled): (bool, bool)) -> Holder {
+/// Returns what is known of the writer that began the attempt at a proposal.
+pub fn holder_of(view: &View<'_>, entry: &Entry<Value>, before: Before) -> Holder {
     let Some(lease) = entry.lease.clone().filter(|lease| lease.stands(view.at.0)) else {
         return Holder::Lapsed(view.at);
     };
-    let alone = alone && !view.state.resolve.is_standing(entry.attempt());
-    if alone || lease.holder == view.writer() {
+    let gone = before.gone && !view.state.resolve.is_standing(entry.attempt());
+    if gone || lease.holder == view.writer() {
         return Holder::Gone;
     }
     // It was not renewed since this one writes, so it is over by then, whatever their clock or ours says.
-    match settled {
+    match before.lapsed {
         true => Holder::Lapsed(Timestamp(lease.until)),
         false => Holder::Alive(lease),
+    }
+}
+
+/// What becomes of an attempt that is found when a session is opened.
+pub enum Opened {
+    /// It is settled in this way.
+    Settle(Sight),
+    /// It is left to a writer that may be at it still. Recorded once: whoever comes next finds nobody who writes the session, and must
+    /// know that somebody writes the files.
+    Leave(Plan),
+}
+
+/// Returns what becomes of an attempt that is found when a session is opened. Not `trusted` is what an import has brought: neither
+/// its approval nor its bytes were seen by anybody here, and whoever applied it there writes nothing here.
+pub fn at_opening(view: &View<'_>, entry: &Entry<Value>, before: Before, trusted: bool) -> Opened {
+    let holder = if trusted { holder_of(view, entry, before) } else { Holder::Gone };
+    match holder {
+        Holder::Gone => Opened::Settle(Sight { fenced: true, at: view.at, trusted }),
+        Holder::Lapsed(at) => Opened::Settle(Sight { fenced: false, at, trusted }),
+        Holder::Alive(_) => {
+            let news = !view.state.resolve.is_standing(entry.attempt());
+            Opened::Leave(Plan::of(news.then(|| standing(entry.attempt(), view.at)).into_iter().collect()))
+        }
     }
 }
 

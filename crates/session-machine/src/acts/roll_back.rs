@@ -12,8 +12,9 @@ use crate::acts::asked::Asked;
 use crate::acts::changes::{is_committed, left_by};
 use crate::acts::plan::Plan;
 use crate::acts::question::{Pause, Pieces, Question};
+use crate::acts::recover::Before;
 use crate::acts::view::View;
-use crate::notes::decision::restoring;
+use crate::notes::decision::{RestoringLease, restoring};
 use crate::notes::record::entries;
 use crate::rules::{citing, closing, opening, waiting};
 use crate::words::call::Kept;
@@ -51,12 +52,12 @@ pub fn preview(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result
     compare(view, asked, left, kept)
 }
 
-/// Opens the run of a rollback, with what it is about to restore. With `commits` it is committed.
+/// Opens the run of a rollback, with what it is about to restore.
 ///
 /// # Errors
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId, commits: bool) -> Result<Plan, Pause> {
+pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<Plan, Pause> {
     let comparison = preview(view, asked, of)?;
     if !comparison.conflicts.is_empty() {
         let conflicts = comparison.conflicts;
@@ -75,7 +76,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId, commits: bo
     let goal = format!("roll back {of}");
     records.extend(opening::open(None, id, &goal, prompt, base, view.at.max(decided))?);
     let files = comparison.files.into_iter().map(|file| file.path).collect();
-    records.push(restoring(of, Some(commits), files, view.at));
+    records.push(restoring(of, Some(view.setup.files.commits), files, view.at));
     Ok(Plan::of(records))
 }
 
@@ -98,6 +99,15 @@ pub fn check_at_rest(view: &View<'_>) -> Result<(), RuntimeError> {
         return Err(refused("calls of the model have no results yet: resume the session first"));
     }
     Ok(())
+}
+
+/// Returns the lease of another writer that may still put files back here.
+pub fn lease_of_another(view: &View<'_>, before: Before) -> Option<RestoringLease> {
+    let lease = view.state.decision.run.as_ref()?.restoring.as_ref()?.lease?;
+    // Between that writer and this one was nobody who could have taken the session from it while it lives.
+    let gone = before.gone && lease.writer.checked_add(1) == Some(view.token);
+    let over = view.at.0 >= lease.until || before.lapsed;
+    (lease.writer != view.token && !gone && !over).then_some(lease)
 }
 
 /// Returns what is left to do of an open rollback, once git has answered for it. `taken_back` is which commit of it somebody has

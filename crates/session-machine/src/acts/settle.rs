@@ -270,3 +270,16 @@ fn result_messages(turn: NodeId, records: &[Record]) -> Vec<(NodeId, &Message)> 
     }
     results
 }
+
+/// Checks that the answer to a proposal to step back still means what its sender meant.
+///
+/// # Errors
+///
+/// [`RuntimeError::Refused`] if where they saw the head is not on the trunk any more.
+pub fn check_seen(view: &View<'_>, expected_head: NodeId) -> Result<(), RuntimeError> {
+    if view.state.tree.is_on_trunk(expected_head) {
+        return Ok(());
+    }
+    let reason = format!("{expected_head}, where this was asked for, is not on the trunk any more");
+    Err(RuntimeError::Refused { reason })
+}

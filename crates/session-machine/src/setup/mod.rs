@@ -44,6 +44,8 @@ pub struct Setup {
     pub expire_after: Option<Duration>,
     /// What is done with the files of a run.
     pub files: Files,
+    /// Where a drive ends by itself.
+    pub limits: Limits,
 }
 
 /// A model that is asked, and what its service makes of what a request may hold.
@@ -90,6 +92,8 @@ pub struct Asking {
 pub struct Files {
     /// Whether it knows where they are.
     pub looks: bool,
+    /// Whether what a run has changed is committed when it ends.
+    pub commits: bool,
     /// Whether what is committed is bound in the same step.
     pub binds: bool,
     /// Whether commits name their decisions.
@@ -136,6 +140,24 @@ impl Default for Asking {
     }
 }
 
+/// Where a drive ends by itself. The run stays open, and a resume starts the count again.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How often the model is asked. 50 unless told.
+    pub turns: u32,
+    /// Tokens that the provider counted, prompt and output together. One million unless told.
+    pub tokens: u64,
+    /// Time from the start of the drive; a person's thinking counts. One hour unless told.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { turns: 50, tokens: 1_000_000, time: Duration::from_secs(3600) }
+    }
+}
+
 impl Setup {
     /// Begins a set-up in which a model is asked and nothing else is done.
     pub fn new(model: AskedModel) -> Self {
@@ -151,6 +173,7 @@ impl Setup {
             choices: choices::Setting::default(),
             expire_after: None,
             files: Files::default(),
+            limits: Limits::default(),
         }
     }
 

@@ -342,7 +342,7 @@ impl OpenRun {
 }
 
 /// A decision that is recorded and was to be bound, and is not yet.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Unbound {
     /// The run.
     pub run: RunId,

@@ -13,6 +13,7 @@ pub(super) fn check(text: &CrateText, plan: &Plan) -> Vec<Complaint> {
     let mut complaints = listed(text, plan);
     for file in text.files.iter().filter(|file| !file.module.is_empty()) {
         complaints.extend(arrows(text, plan, file));
+        complaints.extend(neighbours(text, plan, file));
     }
     for room in text.rooms() {
         complaints.extend(circles(text, room).iter().map(|circle| told_circle(circle)));
@@ -63,6 +64,30 @@ fn arrows(text: &CrateText, plan: &Plan, file: &Source) -> Vec<Complaint> {
         }
     }
     complaints.sort_by_key(|complaint| line_of(&complaint.place));
+    complaints
+}
+
+/// What a file names of other files of its room, where they are to stand apart. The file that declares them may.
+fn neighbours(text: &CrateText, plan: &Plan, file: &Source) -> Vec<Complaint> {
+    let [room, own, ..] = file.module.as_slice() else { return Vec::new() };
+    if !plan.apart.contains(&room.as_str()) {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    let mut said = BTreeSet::new();
+    let imports = file.imports.iter().map(|import| &import.target);
+    for reference in imports.chain(&file.paths) {
+        let Some(words) = text.path_in_crate(file, reference) else { continue };
+        let Some((defined, _)) = text.definition(&words) else { continue };
+        let [of, other, ..] = defined.module.as_slice() else { continue };
+        if of == room && other != own && said.insert((reference.line, other.clone())) {
+            let advice = format!(
+                "{room}::{own} → {room}::{other}: files of this room do not use each other: call both from a floor above, \
+                 or move what both need to a floor below"
+            );
+            complaints.push(Complaint::line(&file.path, reference.line, advice));
+        }
+    }
     complaints
 }
 
@@ -164,7 +189,8 @@ mod tests {
     use super::*;
 
     const FLOORS: &[&[&str]] = &[&["words"], &["notes", "setup"], &["next"]];
-    const PLAN: Plan = Plan { name: "a", floors: FLOORS, most_methods: 2, more_methods: &[] };
+    const PLAN: Plan =
+        Plan { name: "a", floors: FLOORS, apart: &["setup"], most_methods: 2, more_methods: &[] };
     const ROOT: &str = "mod words;\nmod notes;\nmod setup;\nmod next;\npub use words::Word;\n";
 
     /// What is said of a crate with these files; the rooms that they leave out are empty.
@@ -238,6 +264,21 @@ mod tests {
             &[("setup.rs", "mod x;"), ("setup/x.rs", "use super::super::next::A;")],
             &["src/setup/x.rs:1: setup → next"],
         );
+    }
+
+    #[test]
+    fn files_of_a_room_that_stand_apart_do_not_use_each_other() {
+        let files = [
+            ("setup/mod.rs", "pub mod x;\npub mod y;\npub fn f() { x::g() }"),
+            ("setup/x.rs", "use super::y::g;\nfn f() { crate::setup::y::h(); crate::words::w() }"),
+            ("setup/y.rs", "pub fn g() {}\npub fn h() {}"),
+        ];
+        check(&files, &["src/setup/x.rs:1: setup::x → setup::y", "src/setup/x.rs:2: setup::x → setup::y"]);
+        let elsewhere =
+            files.map(|(path, text)| (path.replace("setup", "notes"), text.replace("setup", "notes")));
+        let elsewhere: Vec<(&str, &str)> =
+            elsewhere.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        check(&elsewhere, &[]);
     }
 
     #[test]

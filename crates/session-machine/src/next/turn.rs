@@ -1,162 +1,39 @@
-//! The turn machine: what happens next, as a function of what is recorded.
-//!
-//! No IO and no memory of its own. A process that was killed and one that was not ask the same question of the same
-//! log, so there is no separate path for recovery.
+//! What happens to an open turn: its calls are answered, gated, run, held, resolved; at last it is settled.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
-use trunkline_revert::CompactPlan;
+use trunkline_message_tree::{CallOutcome, ToolCall};
 
-use crate::acts::asked::Asked as Questions;
+use crate::acts::asked::Asked;
 use crate::acts::leaving::drain;
 use crate::acts::question::{Pause, Wanted};
 use crate::acts::view::View;
-use crate::rules::answers::brought_nothing;
+use crate::next::facts::Facts;
+use crate::next::step::Step;
+use crate::next::work;
 use crate::rules::calls::{OUTCOME_UNKNOWN, is_exclusive, may_have_worked, only_looks};
 use crate::rules::gates::{self, Gated};
-use crate::rules::{choices, compaction, waiting};
+use crate::rules::{choices, waiting};
 use crate::setup::Setup;
 use crate::setup::catalogue::TRUNCATED;
-use crate::state::{CallStatus, OpenTurn, State};
+use crate::state::{CallStatus, OpenTurn};
 use crate::words::call::{CallPlace, Declared};
 use crate::words::runnable::{self, Runnable};
-use crate::words::work::{Id, Work};
+use crate::words::work::Id;
 
-/// How often in a row a model is asked to go on before the run stops.
-const NUDGES: usize = 3;
-
-const GO_ON_WINDOW: &str =
-    "Your reply ended because the context window was full. Go on exactly where it ended, in few words.";
-const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
 const CUT_OFF: &str =
     "cut off: the program ended while this ran, and the turn was cancelled before it was run again";
-const GO_ON_EMPTY: &str =
-    "Your reply above had no words and no tool call in it. Call a tool, or say in words how it stands.";
-const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
 
-/// What happens next.
-pub enum Step {
-    /// These calls end without running; the text says why.
-    Answer(Vec<(CallPlace, String)>),
-    /// This call needs a decision before it may run: stage it.
-    Gate(CallPlace, Box<runnable::Asked>),
-    /// These calls run now, side by side.
-    Run(Vec<Runnable>),
-    /// The model decides on a proposal.
-    Resolve(CallPlace, String),
-    /// Nothing can go on before a person decides on one of these.
-    Ask(Vec<Id>),
-    /// Every call of the turn has its result: write them, and carry out what the turn asked for.
-    Settle,
-    /// A proposal has to be moved on.
-    Work(Work),
-    /// The model is told something by the harness.
-    Nudge(String),
-    /// A run has to be opened before the model is asked.
-    OpenRun,
-    /// A summary has to take the place of older messages before the model is asked.
-    Compact(CompactPlan),
-    /// The model is asked.
-    Request,
-    /// The model is asked again, and not before this.
-    Wait(Timestamp),
-    /// The run is over and gets its verdict.
-    Conclude,
-    /// There is nothing to do.
-    Rest,
-}
-
-/// What of a drive is not in the log.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Facts {
-    /// Nothing new is begun, and the open turn is closed.
-    pub cancelled: bool,
-    /// How often in a row the model was asked to go on.
-    pub nudged: usize,
-    /// The wait that it has waited out.
-    pub waited: Option<Timestamp>,
-}
-
-/// Returns what happens next.
-///
-/// # Errors
-///
-/// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn next(view: &View<'_>, asked: &mut Questions<'_>, facts: &Facts) -> Result<Step, Pause> {
-    if let Some(turn) = view.state.open_turn() {
-        return next_in_turn(view, asked, &turn, facts.cancelled);
-    }
-    Ok(next_between(view.state, view.setup, facts, view.at))
-}
-
-fn next_between(state: &State, setup: &Setup, facts: &Facts, at: Timestamp) -> Step {
-    let Facts { cancelled, nudged, waited } = *facts;
-    if cancelled {
-        return Step::Rest;
-    }
-    if let Some(work) = waiting::work(&setup.resolve, &state.resolve, at) {
-        return step_of(work, state.decision.is_open());
-    }
-    let head = state.head_message();
-    if head.role != Role::Assistant {
-        return match (state.tree.head(), state.decision.is_open()) {
-            (NodeId::ROOT, _) => Step::Rest,
-            (_, true) => ask(state, setup, waited, at),
-            (head, false) if state.decision.rests(head) => Step::Rest,
-            (_, false) => Step::OpenRun,
-        };
-    }
-    if !state.decision.is_open() {
-        // What came back with its branch waits although no run is open: whoever drives has to hear of it.
-        let waiting = waiting::undecided(&state.resolve);
-        return if waiting.is_empty() { Step::Rest } else { Step::Ask(waiting) };
-    }
-    if head.stop == Some(StopReason::ContextWindow)
-        && let Some(plan) = compaction::compaction_due(&setup.compaction, &state.tree, &state.revert)
-    {
-        return Step::Compact(plan);
-    }
-    match head.stop {
-        Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),
-        Some(StopReason::MaxTokens | StopReason::Pause | StopReason::ContextWindow) => {
-            let words = match head.stop {
-                Some(StopReason::ContextWindow) => GO_ON_WINDOW,
-                _ => GO_ON_LIMIT,
-            };
-            if nudged < NUDGES { Step::Nudge(words.to_owned()) } else { Step::Rest }
-        }
-        // Earlier versions put such an answer on the trunk; that it is the last one is no end of a run.
-        _ if brought_nothing(head).is_some() && nudged < NUDGES => Step::Nudge(GO_ON_EMPTY.to_owned()),
-        _ => match choices::left(setup, &state.resolve, at) {
-            choices::Left::Nothing => Step::Conclude,
-            choices::Left::Model => ask(state, setup, waited, at),
-            // The model was told and went away all the same: a person has to look.
-            choices::Left::Person(waiting) => Step::Ask(waiting),
-        },
-    }
-}
-
-/// The model is asked, as soon as it may be; for a summary as well, which the same service writes.
-fn ask(state: &State, setup: &Setup, waited: Option<Timestamp>, at: Timestamp) -> Step {
-    let until = state.tries.until(&setup.model.origin);
-    if let Some(until) = until.filter(|until| *until > at && waited != Some(*until)) {
-        return Step::Wait(until);
-    }
-    match compaction::compaction_due(&setup.compaction, &state.tree, &state.revert) {
-        Some(plan) => Step::Compact(plan),
-        None => Step::Request,
-    }
-}
-
-fn next_in_turn(
+/// Returns what happens next to an open turn.
+pub(super) fn next_in_turn(
     view: &View<'_>,
-    asked: &mut Questions<'_>,
+    asked: &mut Asked<'_>,
     turn: &OpenTurn<'_>,
-    cancelled: bool,
+    facts: &Facts,
 ) -> Result<Step, Pause> {
     let (state, setup, at) = (view.state, view.setup, view.at);
+    let cancelled = facts.cancelled;
     let known = asked.known_calls().into_iter().flatten();
     let declared = known.map(|(wanted, answer)| (&wanted.place, (wanted, answer))).collect();
     let mut gates = Gates { declared, wanted: Vec::new(), is_one_unknown: false };
@@ -200,7 +77,7 @@ fn next_in_turn(
             Judged::Ask(_) if !in_order => held.push(place),
             Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
             Judged::Waiting(id) => waiting.push((place, id)),
-            Judged::Approve(step) => return Ok(*step),
+            Judged::Approve(id) => return Ok(Step::Approve(id)),
             Judged::Unknown => {}
             // What may change something waits for its turn; what only looks need not.
             Judged::Free(free) if is_exclusive(setup, &free) && (gate.is_some() || !waiting.is_empty()) => {}
@@ -242,18 +119,9 @@ fn next_in_turn(
         });
     }
     Ok(match waiting::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
-        Some(work) if !held.is_empty() => step_of(work, true),
+        Some(work) if !held.is_empty() => work::step_of(view, facts, work).unwrap_or(Step::Settle),
         _ => Step::Settle,
     })
-}
-
-/// Returns the step that a proposal needs, given whether a run is open: what is written to files belongs to one.
-fn step_of(work: Work, run_is_open: bool) -> Step {
-    match work {
-        Work::Apply(_) | Work::Approve(_) if !run_is_open => Step::OpenRun,
-        Work::Ask(waiting) => Step::Ask(waiting),
-        work => Step::Work(work),
-    }
 }
 
 /// What is known of the calls of this turn from outside: whether their arguments fit, and what has to be approved.
@@ -268,7 +136,7 @@ enum Judged {
     Answer(String),
     Ask(Box<runnable::Asked>),
     Waiting(Id),
-    Approve(Box<Step>),
+    Approve(Id),
     Free(Box<Runnable>),
     Unknown,
 }
@@ -320,7 +188,7 @@ fn judge(
         })),
         Gated::Ask(asked) => Judged::Ask(asked),
         Gated::Waiting(id) => Judged::Waiting(id),
-        Gated::Approve(id) => Judged::Approve(Box::new(Step::Work(Work::Approve(id)))),
+        Gated::Approve(id) => Judged::Approve(id),
         Gated::Refused(text) => Judged::Answer(text),
     }
 }

@@ -1,28 +1,44 @@
 //! Rollbacks: when one begins, and who brings it to its end. What is recorded of it is planned in
 //! [`acts`](trunkline_session_machine::acts::roll_back).
 
-use crate::effects::bind::bind_decided;
-use crate::effects::bind::settle_binding;
-use crate::effects::close::conclude;
+use crate::driver::bind::bind_decided;
+use crate::driver::bind::settle_binding;
+use crate::driver::close::conclude;
 use crate::effects::restore::restore;
-use crate::effects::restore::rollback_lease;
 use crate::writer::Writer;
+use crate::writer::waiting::wait_a_while;
 use trunkline_agent_traits::Restore;
 use trunkline_decision_objects::Decision;
+use trunkline_message_tree::Timestamp;
 use trunkline_session_machine::acts::bind::Settled;
 use trunkline_session_machine::acts::question::Pieces;
 use trunkline_session_machine::acts::roll_back::{self, Failed, Rest};
-use trunkline_session_machine::{FileStates, Left, RuntimeError, Stop, WorkspaceFault};
+use trunkline_session_machine::{Event, FileStates, Left, RuntimeError, Stop, WorkspaceFault};
 
 /// Brings a rollback that was cut off to its end, if nobody else may be at it and nothing stands in its way: that is told
 /// to whoever wants to go on.
 pub(crate) async fn try_rest_of_rollback(writer: &mut Writer) {
-    if !writer.unsure
-        && rollback_lease(writer).is_none()
+    if !writer.facts.unsure
+        && roll_back::lease_of_another(&writer.view(), writer.before()).is_none()
         && let Ok(Some(decision)) = do_rest_of_rollback(writer).await
     {
         writer.finished = Some(Box::new(decision));
     }
+}
+
+/// Waits until nobody else may put files back here. Returns whether that is so: not if the drive was cancelled.
+pub(crate) async fn await_rollback(writer: &mut Writer) -> Result<bool, RuntimeError> {
+    let mut told = false;
+    while let Some(lease) = roll_back::lease_of_another(&writer.view(), writer.before()) {
+        if !told && let Some(of) = restoring_of(writer) {
+            writer.tell(&Event::AwaitingRollback { of, until: Timestamp(lease.until) });
+            told = true;
+        }
+        if !wait_a_while(writer).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Restores what is not restored yet, and decides. `None` if there is nothing of that kind to do. Nobody else may be at it.
@@ -106,4 +122,8 @@ async fn give_up_rollback(
         writer.finished = Some(Box::new(decision));
     }
     Ok(why)
+}
+
+fn restoring_of(writer: &Writer) -> Option<trunkline_decision_objects::DecisionId> {
+    Some(writer.state.decision.run.as_ref()?.restoring.as_ref()?.of)
 }

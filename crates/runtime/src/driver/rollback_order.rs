@@ -5,8 +5,8 @@ use trunkline_session_machine::RuntimeError;
 use trunkline_session_machine::acts::roll_back::{begin, check_at_rest, refused};
 
 use super::letters::{look_at_inbox, take_old_cancels};
-use crate::effects::restore::await_rollback;
-use crate::effects::roll_back::do_rest_of_rollback;
+use super::roll_back::await_rollback;
+use super::roll_back::do_rest_of_rollback;
 use crate::writer::Writer;
 use crate::writer::waiting::read_inbox;
 use trunkline_agent_traits::Cancel;
@@ -15,8 +15,7 @@ use trunkline_agent_traits::Cancel;
 pub(crate) async fn roll_back(writer: &mut Writer, of: DecisionId) -> Result<Decision, RuntimeError> {
     check_at_rest(&writer.view())?;
     writer.load_whole().await?;
-    let commits = writer.settings().commits;
-    writer.perform(|view, asked| begin(view, asked, of, commits)).await?;
+    writer.perform(|view, asked| begin(view, asked, of)).await?;
     let ended = do_rest_of_rollback(writer).await;
     // Whoever called is told here.
     writer.finished = None;

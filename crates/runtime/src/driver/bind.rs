@@ -4,14 +4,15 @@
 use crate::writer::Writer;
 use trunkline_decision_objects::{Decision, Verdict};
 use trunkline_session_machine::acts::bind::{self, Settled};
+use trunkline_session_machine::state::decision::Unbound;
 use trunkline_session_machine::{CloseAs, Event, RuntimeError};
 
 /// Finds out what became of a binding that did not say how it ended; see [`settle`](bind::settle).
 pub(crate) async fn settle_binding(writer: &mut Writer, again: bool) -> Result<Settled, RuntimeError> {
     // Until git has answered it is not known whether the run is decided.
-    writer.unsure = writer.state.decision.run.as_ref().is_some_and(|run| !run.bindings.is_empty());
+    writer.facts.unsure = writer.state.decision.run.as_ref().is_some_and(|run| !run.bindings.is_empty());
     let settled = writer.perform(|view, asked| bind::settle(view, asked, again)).await?;
-    writer.unsure = false;
+    writer.facts.unsure = false;
     let settled = settled?;
     if let Settled::Decided(decision) = &settled {
         tell_staged(writer, decision).await;
@@ -19,21 +20,25 @@ pub(crate) async fn settle_binding(writer: &mut Writer, again: bool) -> Result<S
     Ok(settled)
 }
 
-/// Binds what is recorded and not bound yet. What fails is told, once for each reason, and stays to be done.
+/// Binds what is recorded and not bound yet, unless git gave no answer in this drive. What fails is told, once for each reason, and
+/// stays to be done.
 ///
 /// # Errors
 ///
 /// Those of a write.
 pub(crate) async fn bind_decided(writer: &mut Writer) -> Result<(), RuntimeError> {
-    if !writer.settings().setup.files.binds || writer.unbindable || writer.settings().workspace.is_none() {
-        return Ok(());
-    }
-    for unbound in writer.state.decision.to_bind.clone() {
+    let unbound = bind::due(&writer.view(), writer.facts.unbindable);
+    bind_these(writer, unbound).await
+}
+
+/// Binds these.
+pub(crate) async fn bind_these(writer: &mut Writer, unbound: Vec<Unbound>) -> Result<(), RuntimeError> {
+    for unbound in unbound {
         let run = unbound.run.to_string();
         match writer.perform(|view, asked| bind::bind_decided(view, asked, &unbound)).await? {
             None => drop(writer.not_bound.remove(&run)),
             Some(why) => {
-                writer.unbindable = true;
+                writer.facts.unbindable = true;
                 // The session is opened and driven in one act, and both try.
                 if writer.not_bound.insert(run.clone(), why.clone()).as_ref() != Some(&why) {
                     writer.tell(&Event::NotBound { run, why });
@@ -63,7 +68,7 @@ pub(crate) async fn catch_up(writer: &mut Writer) -> Result<(), RuntimeError> {
 
 /// Finds out how an earlier try of this process ended.
 async fn be_sure(writer: &mut Writer) -> Result<(), RuntimeError> {
-    match writer.unsure {
+    match writer.facts.unsure {
         true => settle_binding(writer, false).await.map(drop),
         false => Ok(()),
     }
@@ -73,7 +78,9 @@ async fn be_sure(writer: &mut Writer) -> Result<(), RuntimeError> {
 /// folder may be gone for good, and there is no other way out.
 pub(crate) async fn catch_up_to_close(writer: &mut Writer, how: &CloseAs) -> Result<(), RuntimeError> {
     match catch_up(writer).await {
-        Err(RuntimeError::Workspace(_)) if writer.unsure && matches!(how, CloseAs::Abandon { .. }) => Ok(()),
+        Err(RuntimeError::Workspace(_)) if writer.facts.unsure && matches!(how, CloseAs::Abandon { .. }) => {
+            Ok(())
+        }
         sure => sure,
     }
 }

@@ -1,24 +1,19 @@
 //! Does what calls of the `resolve` tool mean. What is recorded of it is planned in [`acts`](trunkline_session_machine::acts::resolve).
 
-use crate::effects::apply::apply;
-use crate::effects::ask_person::load_proposals;
-use crate::effects::look::look_after;
-use crate::world::contained;
+use crate::driver::apply::apply;
+use crate::driver::decide::load_proposals;
+use crate::driver::look::look_after;
+use crate::effects::standing::ask_standing;
 use crate::writer::Writer;
-use crate::writer::waiting::asked_to_end;
-use std::time::Duration;
 use trunkline_agent_traits::Cancel;
 
 use trunkline_resolve_queue::ProposalId;
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};
 
 use trunkline_session_machine::acts::resolve::{
-    Next, OUTCOME_UNKNOWN, answer, begin_standing, carry_on, end_standing, resolve, take_up,
+    Next, answer, begin_standing, carry_on, end_standing, resolve, take_up,
 };
-use trunkline_session_machine::{CallPlace, RuntimeError, ToolOutput};
-
-/// How long a standing handler may take to stop by itself once the turn is cancelled.
-const GRACE: Duration = Duration::from_secs(5);
+use trunkline_session_machine::{CallPlace, RuntimeError};
 
 /// Carries out a model's own decision.
 pub(crate) async fn resolve_call(
@@ -65,19 +60,7 @@ async fn resolve_standing(
     let Some(standing) = writer.settings().standing.clone() else { return Ok(()) };
     let begun = writer.perform(|view, answers| begin_standing(view, answers, place, &asked)).await?;
     let Some(details) = begun else { return Ok(()) };
-    let context = writer.context(cancel.clone(), place.clone());
-    let cut_off = async {
-        tokio::select! {
-            () = cancel.cancelled() => {}
-            // The next write finds out if it is because somebody took the session over.
-            _ = asked_to_end(writer) => cancel.cancel(),
-        }
-        tokio::time::sleep(GRACE).await;
-    };
-    let (output, ended) = tokio::select! {
-        output = contained::standing(standing.as_ref(), &asked, &context) => (output, true),
-        () = cut_off => (ToolOutput::error(OUTCOME_UNKNOWN), false),
-    };
+    let (output, ended) = ask_standing(writer, standing.as_ref(), &asked, place, cancel).await;
     let plan = end_standing(&writer.view(), place, details, output)?;
     writer.write(plan, None).await?;
     if ended {

@@ -1,0 +1,71 @@
+//! What is decided on proposals: by a person who is asked, by one who was not, and by rules that are kept.
+
+use trunkline_agent_traits::Cancel;
+use trunkline_resolve_queue::{ProposalId, QueueError};
+use trunkline_session_machine::acts::asked::Asked;
+use trunkline_session_machine::acts::decide;
+use trunkline_session_machine::acts::expire::expire_alone;
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::{RuntimeError, Said, Stop};
+use trunkline_session_store::InboxId;
+
+use crate::effects::ask_person::{Answered, ask_person};
+use crate::writer::Writer;
+
+/// Brings the rules that the agent keeps outside of sessions into this one. An agent that was given none leaves those
+/// of another as they are: that nobody spoke of rules is no reason to loosen any.
+pub(crate) async fn adopt_rules(writer: &mut Writer) -> Result<(), RuntimeError> {
+    let Some(kept) = writer.settings().rules.clone() else { return Ok(()) };
+    writer.perform(|view, _| decide::adopt_rules(view, &kept)).await
+}
+
+/// Reads everything if one of these is not in memory: it may have been settled long ago.
+pub(crate) async fn load_proposals(writer: &mut Writer, ids: &[ProposalId]) -> Result<(), RuntimeError> {
+    match ids.iter().all(|id| writer.state.resolve.queue.get(*id).is_some()) {
+        true => Ok(()),
+        false => writer.load_whole().await,
+    }
+}
+
+pub(crate) async fn take_verdict(
+    writer: &mut Writer,
+    id: ProposalId,
+    said: &Said,
+    seen: Option<u32>,
+    letter: Option<InboxId>,
+) -> Result<(), RuntimeError> {
+    load_proposals(writer, &[id]).await?;
+    let act = |view: &View<'_>, asked: &mut Asked<'_>| decide::decide(view, asked, id, (said, seen), letter);
+    writer.perform_for(letter, act).await
+}
+
+/// Asks a person about the first of these, unless a letter comes after `seen`. Returns why the drive stops if nothing was
+/// decided.
+pub(crate) async fn ask(
+    writer: &mut Writer,
+    waiting: Vec<ProposalId>,
+    seen: Option<InboxId>,
+    cancel: &Cancel,
+) -> Result<Option<Stop>, RuntimeError> {
+    let entry = waiting.first().and_then(|id| writer.state.resolve.queue.get(*id)).cloned();
+    let (Some(decider), Some(entry)) = (writer.settings().decider.clone(), entry) else {
+        return Ok(Some(Stop::Waiting(waiting)));
+    };
+    let said = match ask_person(writer, decider.as_ref(), &entry, seen, cancel).await? {
+        Answered::Said(said) => said,
+        Answered::Overtaken => return Ok(None),
+        Answered::Cancelled => return Ok(Some(Stop::Cancelled)),
+        Answered::Later => {
+            writer.perform(|view, _| decide::close_question(view, &entry)).await?;
+            return Ok(Some(Stop::Waiting(waiting)));
+        }
+    };
+    match take_verdict(writer, entry.id, &said, Some(entry.put_aside), None).await {
+        Ok(()) => Ok(None),
+        // They thought too long. It is not theirs to decide any more, and the drive goes on without it.
+        Err(RuntimeError::Proposal(QueueError::Expired { id, .. })) => {
+            writer.perform(|view, _| expire_alone(view, id)).await.map(|()| None)
+        }
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,24 @@
+//! Asks a summarizer what a branch came to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use trunkline_agent_traits::{LeftBranch, Summarizer, SummaryError};
+use trunkline_session_machine::acts::summaries::Unsaid;
+
+/// How long a summary may take, whatever the summarizer itself says.
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+
+/// Returns what a branch came to, in words.
+pub(crate) async fn ask_summarizer(
+    summarizer: Arc<dyn Summarizer>,
+    unsaid: Unsaid,
+) -> Result<String, SummaryError> {
+    let branch = LeftBranch::new(unsaid.kind, unsaid.messages, unsaid.ledger);
+    let asked = async { summarizer.summarize(branch).await };
+    match tokio::time::timeout(LIMIT, asked).await {
+        Ok(Ok(text)) if text.trim().is_empty() => Err(SummaryError::Empty),
+        Ok(answer) => answer,
+        Err(_) => Err(SummaryError::TimedOut { limit: LIMIT }),
+    }
+}
