@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aftermath;
 mod attempt;
 mod choice;
 mod choices;
@@ -22,6 +23,7 @@ mod rule;
 mod state;
 mod words_from_elsewhere;
 
+pub use aftermath::Aftermath;
 pub use attempt::{Start, Step};
 pub use choice::{
     Choice, Directive, Forcing, Heard, Notice, Place, Plan, Policy, Reject, Reminder, Scene, TurnEnd,

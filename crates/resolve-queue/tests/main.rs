@@ -1,5 +1,6 @@
 //! The tests of trunkline-resolve-queue: one binary.
 
+mod aftermath;
 mod choice_laws;
 mod choice_script;
 mod choices;

@@ -8,8 +8,9 @@ use std::error::Error;
 
 use expect_test::Expect;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint, Lease,
-    Observation, Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession, Verdict,
+    Actor, ActorKind, Aftermath, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint,
+    Lease, Observation, Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession,
+    Verdict,
 };
 
 type Files = BTreeMap<String, String>;
@@ -198,6 +199,13 @@ impl Flow {
                     traces.iter().map(|one| format!("{} {:?}", one.subject, one.found)).collect();
                 Ok(lines.join(", "))
             }
+            ["aftermath", id, looked_at @ ..] => {
+                let entry = self.queue.get(id.parse()?).ok_or("no such proposal")?;
+                let looked_at =
+                    |one: &Fingerprint| looked_at.is_empty() || looked_at.contains(&one.subject.as_str());
+                let observed: Vec<Fingerprint> = self.look().into_iter().filter(looked_at).collect();
+                Ok(left(&entry.aftermath(&observed)))
+            }
             ["undo", id] => {
                 let id: ProposalId = id.parse()?;
                 let before = self.queue.get(id).map(|entry| entry.preimages.clone()).unwrap_or_default();
@@ -290,6 +298,31 @@ fn kind(word: &str) -> Option<ActorKind> {
         "harness" => Some(ActorKind::Harness),
         _ => None,
     }
+}
+
+/// `Unclear: a after, b before; half done, restorable`
+fn left(found: &Aftermath) -> String {
+    let lists = [
+        ("before", &found.before),
+        ("after", &found.after),
+        ("foreign", &found.foreign),
+        ("unseen", &found.unseen),
+    ];
+    let of = |(word, list): (&str, &Vec<String>)| -> Vec<String> {
+        list.iter().map(|subject| format!("{subject} {word}")).collect()
+    };
+    let mut subjects: Vec<String> = lists.into_iter().flat_map(of).collect();
+    subjects.sort();
+    let said = [
+        ("gone", found.is_gone()),
+        ("as before", found.is_as_before()),
+        ("disturbed", found.is_disturbed()),
+        ("half done", found.is_half_done()),
+        ("restorable", found.restorable),
+    ];
+    let said: Vec<&str> = said.into_iter().filter(|(_, is)| *is).map(|(word, _)| word).collect();
+    let said = if said.is_empty() { String::new() } else { format!("; {}", said.join(", ")) };
+    format!("{:?}: {}{said}", found.observation, subjects.join(", "))
 }
 
 fn listed(ids: impl IntoIterator<Item = ProposalId>) -> String {

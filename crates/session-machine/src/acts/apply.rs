@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trunkline_resolve_queue::{
-    ActorKind, Attempt, Check, Difference, Entry, Event as QueueEvent, Outcome, ProposalId, QueueError,
-    Start, Step, Supersession,
+    ActorKind, Aftermath, Attempt, Check, Difference, Entry, Event as QueueEvent, Outcome, ProposalId,
+    QueueError, Start, Step, Supersession,
 };
 use trunkline_session_store::Record;
 
@@ -18,7 +18,7 @@ use crate::acts::chain::{Chain, discarded};
 use crate::acts::named::{named, on_one_line};
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
-use crate::acts::recover::{LEFT_MEANWHILE, Left, NOBODY_LOOKED, half_done, put_back, take_over};
+use crate::acts::recover::{LEFT_MEANWHILE, NOBODY_LOOKED, disturbed, half_done, put_back, take_over};
 use crate::acts::view::View;
 use crate::notes::preimage;
 use crate::notes::resolve::note;
@@ -152,14 +152,14 @@ pub fn end_tidied(
         Outcome::Applied => Outcome::Applied,
         Outcome::Failed { reason } | Outcome::Unknown { reason } => {
             let failed = matches!(ended.outcome, Outcome::Failed { .. });
-            tidied(observed.map(|observed| Left::of(entry, observed)), reason, failed)
+            tidied(observed.map(|observed| entry.aftermath(observed)).as_ref(), reason, failed)
         }
     };
     finish(view, entry.attempt(), outcome, &ended.words, call)
 }
 
-fn tidied(left: Option<Left>, reason: &str, failed: bool) -> Outcome {
-    match (left.as_ref().map(Left::is_before), left.as_ref().and_then(Left::disturbed)) {
+fn tidied(left: Option<&Aftermath>, reason: &str, failed: bool) -> Outcome {
+    match (left.map(Aftermath::is_as_before), left.and_then(disturbed)) {
         (Some(true), _) => Outcome::Failed { reason: format!("{reason}; what it had written was put back") },
         (_, Some(disturbed)) => {
             let reason = format!("{reason}; {disturbed}");

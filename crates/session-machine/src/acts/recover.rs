@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    Entry, Fingerprint, Lease, Observation, ProposalId, State as At, Supersession,
+    Aftermath, Entry, Fingerprint, Lease, Observation, ProposalId, State as At, Supersession,
 };
 use trunkline_session_store::InboxId;
 
@@ -206,7 +206,8 @@ fn recovered(
     let id = entry.id;
     let gated = view.state.resolve.gated_call(id).is_some();
     let cut_off = entry.state == At::Applying;
-    let observation = observed.map_or(Observation::Unclear, |observed| entry.observe(observed));
+    let found = observed.map(|observed| entry.aftermath(observed));
+    let observation = found.as_ref().map_or(Observation::Unclear, |left| left.observation);
     let mut chain = Chain::of(view.state);
     let recovered = match cut_off && fenced {
         true => chain.queue.recover_fenced(id, observation, harness(), at.0),
@@ -231,8 +232,7 @@ fn recovered(
         let when = if cut_off { "before the program ended" } else { "after all" };
         chain.records.extend(view.telling(&format!("{id} ({label}) was applied {when}."))?);
     } else if is(&chain, At::Stale) {
-        let found = observed.map(|observed| Left::of(entry, observed));
-        let disturbed = found.as_ref().and_then(Left::disturbed);
+        let disturbed = found.as_ref().and_then(disturbed);
         // People read the reason, the model the message.
         let why = disturbed.as_deref().unwrap_or("its outcome is unknown");
         let past = chain.queue.get(id).is_some_and(|entry| entry.is_past(at.0));
@@ -241,7 +241,7 @@ fn recovered(
             false => chain.push(discarded(&chain.queue, id, why, at))?,
         }
         let found = match &found {
-            Some(left) if !left.unseen => disturbed.unwrap_or_else(|| left.told()),
+            Some(left) if left.unseen.is_empty() => disturbed.unwrap_or_else(|| told(left)),
             _ => NOBODY_LOOKED.to_owned(),
         };
         if !gated {
@@ -256,11 +256,8 @@ fn recovered(
 }
 
 /// Returns what was there before an attempt whose traces have to go, as far as they are its own; `None` if there are none
-/// or they have to stay.
-///
-/// They go if it was cut off between two files, or behind the last one if that counts too; and if somebody else has
-/// written to one of its files since: then all of it can never be there, so nothing of it is left behind, not even
-/// what lies ready beside files that were not reached.
+/// or they have to stay. If somebody else has written to one of its files nothing of it is left behind, not even what lies
+/// ready beside files that were not reached.
 pub(crate) fn half_done(
     view: &View<'_>,
     asked: &mut Asked<'_>,
@@ -268,24 +265,16 @@ pub(crate) fn half_done(
     observed: &[Fingerprint],
     failed: bool,
 ) -> Result<Option<Arc<[Kept]>>, Pause> {
-    let left = Left::of(entry, observed);
-    let (begun, disturbed) = (!left.after.is_empty(), !left.foreign.is_empty());
+    let left = entry.aftermath(observed);
     let tidy = match failed {
         // A tool that could say so has cleared up behind itself, but for what it has written.
-        true => begun,
-        // Not all is as after although all that it changes is: somebody else has written to a file that it was to
-        // leave as it was.
-        false => disturbed || (begun && entry.observe(observed) != Observation::After),
+        true => !left.after.is_empty(),
+        false => left.is_half_done(),
     };
-    // Putting files back undoes nothing of what does not show in files, and it is not known what it would undo in those
-    // that could not be looked at.
-    let shows = entry.proposal.effect.shows_in_fingerprints();
-    if !tidy || left.unseen || !shows || entry.preimages.is_empty() {
+    if !tidy || !left.restorable {
         return Ok(None);
     }
-    let Some(kept) = kept_of(view, asked, entry)? else { return Ok(None) };
-    let has = |subject: &String| kept.iter().any(|kept| kept.fingerprint.subject == *subject);
-    Ok((disturbed || left.after.iter().all(has)).then_some(kept))
+    kept_of(view, asked, entry)
 }
 
 /// Returns what the latest attempt at a proposal wrote over; `None` if not all of it can be had.
@@ -321,74 +310,40 @@ pub(crate) fn put_back<'a>(
         // What the tool says of it does not count as much as what is there.
         asked.put_back(entry.id, kept)?;
         observed = asked.observe_twice(entry.id)?;
-        let done = |observed| {
-            let left = Left::of(entry, observed);
-            !left.unseen && left.after.is_empty()
-        };
-        if observed.is_some_and(done) {
+        if observed.is_some_and(|observed| entry.aftermath(observed).is_gone()) {
             break;
         }
     }
     Ok(observed)
 }
 
-/// What an attempt has left of what it writes.
-pub(crate) struct Left {
-    /// Neither as before nor as after: whoever wrote it, it was not this attempt.
-    foreign: Vec<String>,
-    pub(crate) after: Vec<String>,
-    before: Vec<String>,
-    /// Whether something was not looked at. Then it is not known to be anybody's.
-    unseen: bool,
+/// Says what somebody else has written, and how the rest is; `None` if nobody has.
+pub(crate) fn disturbed(left: &Aftermath) -> Option<String> {
+    if !left.is_disturbed() {
+        return None;
+    }
+    let mut words = format!(
+        "somebody else has written to {} meanwhile, which was left as it is",
+        shortened(left.foreign.iter())
+    );
+    if !left.after.is_empty() {
+        words.push_str(&format!("; still as after, and not put back: {}", shortened(left.after.iter())));
+    }
+    match (left.before.is_empty(), left.after.is_empty()) {
+        (true, _) => {}
+        (false, true) => words.push_str("; everything else is as before"),
+        (false, false) => words.push_str("; the others are as before"),
+    }
+    Some(words)
 }
 
-impl Left {
-    pub(crate) fn of(entry: &Entry<Value>, observed: &[Fingerprint]) -> Self {
-        let (mut foreign, mut after, mut before) = (Vec::new(), Vec::new(), Vec::new());
-        let mut unseen = false;
-        for trace in entry.traces(observed) {
-            unseen |= !observed.iter().any(|found| found.subject == trace.subject);
-            match trace.found {
-                Observation::Before => before.push(trace.subject),
-                Observation::After => after.push(trace.subject),
-                Observation::Unclear => foreign.push(trace.subject),
-            }
-        }
-        Left { foreign, after, before, unseen }
-    }
-
-    pub(crate) fn is_before(&self) -> bool {
-        self.foreign.is_empty() && self.after.is_empty() && !self.before.is_empty()
-    }
-
-    /// Says what somebody else has written, and how the rest is; `None` if nobody has.
-    pub(crate) fn disturbed(&self) -> Option<String> {
-        if self.unseen || self.foreign.is_empty() {
-            return None;
-        }
-        let mut words = format!(
-            "somebody else has written to {} meanwhile, which was left as it is",
-            shortened(self.foreign.iter())
-        );
-        if !self.after.is_empty() {
-            words.push_str(&format!("; still as after, and not put back: {}", shortened(self.after.iter())));
-        }
-        match (self.before.is_empty(), self.after.is_empty()) {
-            (true, _) => {}
-            (false, true) => words.push_str("; everything else is as before"),
-            (false, false) => words.push_str("; the others are as before"),
-        }
-        Some(words)
-    }
-
-    /// Says how files are of which some are as before and others as after.
-    fn told(&self) -> String {
-        let text = "the files are neither as before nor as after";
-        let after = self.after.iter().map(|subject| format!("{} as after", on_one_line(subject)));
-        let before = self.before.iter().map(|subject| format!("{} as before", on_one_line(subject)));
-        let named: Vec<String> = after.chain(before).collect();
-        if named.is_empty() { text.to_owned() } else { format!("{text} ({})", shortened(named.iter())) }
-    }
+/// Says how files are of which some are as before and others as after.
+fn told(left: &Aftermath) -> String {
+    let text = "the files are neither as before nor as after";
+    let after = left.after.iter().map(|subject| format!("{} as after", on_one_line(subject)));
+    let before = left.before.iter().map(|subject| format!("{} as before", on_one_line(subject)));
+    let named: Vec<String> = after.chain(before).collect();
+    if named.is_empty() { text.to_owned() } else { format!("{text} ({})", shortened(named.iter())) }
 }
 
 /// Names what there is, up to a number.
