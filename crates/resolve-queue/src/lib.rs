@@ -22,6 +22,7 @@ pub mod resolve_tool;
 mod rule;
 mod state;
 mod words_from_elsewhere;
+mod work;
 
 pub use aftermath::Aftermath;
 pub use attempt::{Start, Step};
@@ -47,3 +48,4 @@ pub use rule::{
     Rule, RuleChange, RuleEntry, RuleError, RuleEvent, RuleId, RuleTarget, RuleVerdict, Rules, Scope,
 };
 pub use state::{MOVES, Move, State, Verb};
+pub use work::{Approval, Authority, NextDecision, Work, next_work};

@@ -165,7 +165,7 @@ impl<P> Proposal<P> {
     }
 
     /// What it writes: the subjects of `after`, or of `fingerprints` if it does not say what comes after.
-    pub(crate) fn written(&self) -> impl Iterator<Item = &str> {
+    pub fn written(&self) -> impl Iterator<Item = &str> {
         let named = if self.after.is_empty() { &self.fingerprints } else { &self.after };
         named.iter().map(|fingerprint| fingerprint.subject.as_str())
     }

@@ -28,3 +28,4 @@ mod undoing;
 mod upstream;
 mod weak_points;
 mod words_from_elsewhere;
+mod work;

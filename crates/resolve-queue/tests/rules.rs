@@ -373,7 +373,7 @@ fn add(rules: &mut Rules, rule: Rule) {
 }
 
 /// `allow path src/** by person`
-fn rule(text: &str) -> Rule {
+pub(crate) fn rule(text: &str) -> Rule {
     let (text, by) = text.split_once(" by ").unwrap_or((text, ""));
     let words: Vec<&str> = text.split(' ').collect();
     let mut rule = Rule::new(

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
+use crate::rules::rule;
 use expect_test::Expect;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Aftermath, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint,
-    Lease, Observation, Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession,
-    Verdict,
+    Actor, ActorKind, Aftermath, Answer, Approval, Attempt, Authority, CallRef, Check, Difference, Effect,
+    Entry, Event, Fingerprint, Lease, Observation, Offer, Outcome, Proposal, ProposalId, Queue, Rules,
+    Ruling, Start, Step, Supersession, Verdict, Work, next_work,
 };
 
 type Files = BTreeMap<String, String>;
@@ -56,6 +57,7 @@ struct Flow {
     at: u64,
     files: Files,
     queue: Queue<Files>,
+    rules: Rules,
     log: Vec<Event<Files>>,
 }
 
@@ -205,6 +207,35 @@ impl Flow {
                     |one: &Fingerprint| looked_at.is_empty() || looked_at.contains(&one.subject.as_str());
                 let observed: Vec<Fingerprint> = self.look().into_iter().filter(looked_at).collect();
                 Ok(left(&entry.aftermath(&observed)))
+            }
+            ["rule", words @ ..] => {
+                let event = self.rules.add(rule(&words.join(" ")), self.at)?;
+                self.rules.record(event)?;
+                Ok(String::new())
+            }
+            ["work", policy, facts @ ..] => {
+                let mut authority = Authority::new(match *policy {
+                    "always" => Approval::Always,
+                    "model" => Approval::Model,
+                    _ => Approval::Person,
+                });
+                authority.model_has_tool |= facts.contains(&"tool");
+                authority.call_waits = facts.contains(&"call");
+                let decision = |entry: &Entry<Files>| {
+                    let part: Vec<&str> = entry.part().collect();
+                    let judgement = self.rules.judge_proposal(&entry.proposal, &part, self.at);
+                    entry.next_decision(&judgement, authority)
+                };
+                Ok(match next_work(self.queue.unsettled(), decision) {
+                    Some(Work::Ask(ids)) => format!("ask about {}", listed(ids)),
+                    Some(Work::Apply(id)) => format!("apply {id}"),
+                    Some(Work::Check(id)) => format!("check {id}"),
+                    Some(Work::LookUp(id)) => format!("look up {id}"),
+                    Some(Work::Approve(id)) => format!("approve {id}"),
+                    Some(Work::Forbid(id)) => format!("forbid {id}"),
+                    Some(Work::GiveUp(id)) => format!("give {id} up"),
+                    None => "nothing".to_owned(),
+                })
             }
             ["undo", id] => {
                 let id: ProposalId = id.parse()?;

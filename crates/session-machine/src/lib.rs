@@ -14,7 +14,7 @@ pub mod setup;
 pub mod state;
 pub mod words;
 
-pub use words::approval::Approval;
+pub use trunkline_resolve_queue::Approval;
 pub use words::asked::Asked;
 pub use words::attempt::Attempt;
 pub use words::bound::{Binding, BindingState, Bound, Prepared};

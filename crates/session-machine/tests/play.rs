@@ -243,7 +243,7 @@ impl Play {
                 Step::Check(id) => self.perform(|view, asked| apply::check(view, asked, id))?,
                 Step::Approve(id) => self.perform(|view, _| decide::approve_ahead(view, id))?,
                 Step::Forbid(id) => self.perform(|view, _| decide::decide_ahead(view, id))?,
-                Step::Drop(id, why) => self.perform(|view, _| apply::give_up(view, id, &why))?,
+                Step::GiveUp(id) => self.perform(|view, _| apply::give_up(view, id))?,
                 Step::Nudge(words) => {
                     facts.nudged += 1;
                     self.perform(|view, _| open::say(view, &words))?;
@@ -534,7 +534,7 @@ fn name_of(step: &Step) -> String {
         Step::Check(id) => format!("check {id}"),
         Step::Approve(id) => format!("approve {id}"),
         Step::Forbid(id) => format!("forbid {id}"),
-        Step::Drop(id, _) => format!("drop {id}"),
+        Step::GiveUp(id) => format!("drop {id}"),
         Step::Nudge(words) => format!("nudge {words:?}"),
         Step::OpenRun => "open a run".to_owned(),
         Step::Compact(_) => "compact".to_owned(),

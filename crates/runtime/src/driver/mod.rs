@@ -209,7 +209,7 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
         Step::Forbid(id) => writer.perform(|view, _| decide_ahead(view, id)).await?,
         Step::Apply(id) => apply(writer, id, None).await?,
         Step::Check(id) => writer.perform(|view, asked| check(view, asked, id)).await?,
-        Step::Drop(id, why) => writer.perform(|view, _| give_up(view, id, &why)).await?,
+        Step::GiveUp(id) => writer.perform(|view, _| give_up(view, id)).await?,
         Step::Nudge(text) => writer.perform(|view, _| say(view, &text)).await?,
         Step::OpenRun => writer.perform(begin_run).await?,
         Step::Request => request(writer, cancel).await?,

@@ -229,15 +229,16 @@ pub fn check(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Result<P
     Ok(Plan::of(chain.records))
 }
 
-/// Drops what is not wanted any more.
+/// Drops what failed so often that nobody is asked about it again.
 ///
 /// # Errors
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn give_up(view: &View<'_>, id: ProposalId, why: &str) -> Result<Plan, Pause> {
+pub fn give_up(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
     if view.is_past(id) {
         return super::expire::expire(view, &[id]);
     }
+    let why = "it could not be applied";
     let mut chain = Chain::of(view.state);
     chain.push(discarded(&chain.queue, id, why, view.at))?;
     let text = format!("{id} was dropped{}. Nothing is left to do for it.", because(why));

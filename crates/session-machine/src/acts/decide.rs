@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Entry, Event as QueueEvent, ProposalId, QueueError, Rule, RuleError, RuleId,
-    Ruling, Verb, Verdict, discard_text,
+    Actor, ActorKind, Answer, Entry, Event as QueueEvent, NextDecision, ProposalId, QueueError, Rule,
+    RuleError, RuleId, Ruling, Verb, Verdict, discard_text,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -164,18 +164,18 @@ pub fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
     let part = &view.state.resolve;
     let Some(entry) = part.queue.get(id) else { return Ok(Plan::nothing()) };
     let judgement = judging::judge(part, &part.rules, entry, at);
-    let turn = judging::turn_of(&view.setup.resolve, part, entry, at);
+    let next = judging::next_decision(&view.setup.resolve, part, entry, at);
     let mut chain = Chain::of(view.state);
-    match turn {
+    match next {
         // Nobody decides on it any more.
         _ if entry.is_past(at.0) => chain.push(chain.queue.expire(id, at.0))?,
-        judging::Turn::Approve if judgement.rules.is_empty() => {
+        NextDecision::Approve if judgement.rules.is_empty() => {
             let always = Actor::new(ActorKind::Policy, "always");
             chain.decide(id, Ruling::new(Verdict::Approve, always, ""), at)?;
         }
-        judging::Turn::Approve | judging::Turn::Forbid => {
+        NextDecision::Approve | NextDecision::Forbid => {
             let why = chain.rule_on(id, &judgement, at)?;
-            if turn == judging::Turn::Forbid && part.gated_call(id).is_none() {
+            if next == NextDecision::Forbid && part.gated_call(id).is_none() {
                 let text = format!("{id} ({}) was discarded: {why}.", entry.proposal.label);
                 chain.records.extend(view.telling(&text)?);
             }

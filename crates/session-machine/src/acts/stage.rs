@@ -64,7 +64,8 @@ fn stage_one(
     place: &CallPlace,
 ) -> Result<String, RuntimeError> {
     let at = view.at;
-    let judgement = judging::judge_edit(&chain.rules, &proposal, &judging::written(&proposal), at);
+    let written: Vec<&str> = proposal.written().collect();
+    let judgement = chain.rules.judge_proposal(&proposal, &written, at.0);
     let mut proposal = prepared(&view.setup.resolve, proposal, &judgement, place);
     limit_time(&mut proposal, at, view.setup.expire_after);
     let label = proposal.label.clone();

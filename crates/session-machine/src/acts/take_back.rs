@@ -76,7 +76,8 @@ pub fn take_back(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Resu
     undo.call = Some(CallRef { node: view.state.tree.head().to_string(), call_id: String::new() });
     limit_time(&mut undo, view.at, view.setup.expire_after);
     let rules = &view.state.resolve.rules;
-    let judgement = judging::judge_edit(rules, &undo, &judging::written(&undo), view.at);
+    let written: Vec<&str> = undo.written().collect();
+    let judgement = rules.judge_proposal(&undo, &written, view.at.0);
     if judgement.verdict == RuleVerdict::Deny {
         // What may not be done takes the place of nothing that waits.
         let why = judging::ruling(rules, &judgement).map(|ruling| ruling.reason);

@@ -33,8 +33,8 @@ pub enum Step {
     Approve(Id),
     /// A rule forbids a proposal.
     Forbid(Id),
-    /// A proposal is given up, for this reason.
-    Drop(Id, String),
+    /// A proposal that could not be applied is given up.
+    GiveUp(Id),
     /// The model is told something by the harness.
     Nudge(String),
     /// A run has to be opened before the model is asked.

@@ -22,7 +22,7 @@ pub(super) fn step_of(view: &View<'_>, facts: &Facts, work: Work) -> Option<Step
         Work::Check(id) => Step::Check(id),
         Work::Approve(id) => Step::Approve(id),
         Work::Forbid(id) => Step::Forbid(id),
-        Work::Drop(id, why) => Step::Drop(id, why),
+        Work::GiveUp(id) => Step::GiveUp(id),
     })
 }
 

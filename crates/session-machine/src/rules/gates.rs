@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Effect, Event as QueueEvent, Preview, QueueError, RuleVerdict, State as At, Supersession,
+    ActorKind, Approval, Effect, Event as QueueEvent, NextDecision, Preview, QueueError, RuleVerdict,
+    State as At, Supersession,
 };
 use trunkline_session_store::Record;
 
 use crate::notes;
 use crate::notes::resolve::note;
-use crate::rules::judging::{Turn, judge_call, turn_of};
+use crate::rules::judging::{judge_call, next_decision};
 use crate::rules::staged::{because, call_ref};
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
-use crate::words::approval::Approval;
 use crate::words::call::{Access, CallPlace, Gate, Proposal};
 use crate::words::runnable::Asked;
 use crate::words::work::Id;
@@ -51,9 +51,9 @@ pub(crate) fn gate(
         return Gated::Refused(format!("not run: {id} is not known"));
     };
     match entry.state {
-        At::Proposed => match turn_of(setting, part, entry, at) {
-            Turn::Approve | Turn::Forbid => Gated::Approve(*id),
-            Turn::Person | Turn::Model | Turn::GiveUp => Gated::Waiting(*id),
+        At::Proposed => match next_decision(setting, part, entry, at) {
+            NextDecision::Approve | NextDecision::Forbid => Gated::Approve(*id),
+            NextDecision::Person | NextDecision::Model | NextDecision::GiveUp => Gated::Waiting(*id),
         },
         At::Approved => Gated::Free(Some(*id)),
         At::Discarded => {

@@ -8,60 +8,19 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, CUSTOM_TOOL, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleId, RuleVerdict, Rules, Ruling,
-    Scope, State as At, Wanted,
+    ActorKind, Entry, Judgement, NextDecision, On, Rule, RuleId, RuleVerdict, Rules, Ruling, Scope, Wanted,
 };
 
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
-use crate::words::approval::Approval;
-use crate::words::call::Proposal;
 use crate::words::runnable::Asked;
 
 /// How much of a rule's reason a model is told.
 const REASON: usize = 200;
 
-/// How something that waits goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Rules allow it, or the policy approves everything.
-    Approve,
-    /// Rules forbid it.
-    Forbid,
-    /// The model decides.
-    Model,
-    /// A person decides.
-    Person,
-    /// It failed so often that nobody is asked again.
-    GiveUp,
-}
-
 /// Returns whether a rule hands a decision to the model.
 pub fn asks_model(rule: &Rule) -> bool {
     rule.verdict == RuleVerdict::Ask && rule.deciders.contains(&ActorKind::Model)
-}
-
-/// Returns what a proposal writes.
-pub(crate) fn written(proposal: &Proposal) -> Vec<&str> {
-    let named = if proposal.after.is_empty() { &proposal.fingerprints } else { &proposal.after };
-    named.iter().map(|print| print.subject.as_str()).collect()
-}
-
-/// Says what the rules make of an edit.
-///
-/// A tool may say that another one does it. Then rules for either hold, or the one could do by the name of the other
-/// what it may not do by its own. A source that names nobody is covered by rules for the tool whose call it was.
-pub(crate) fn judge_edit(rules: &Rules, proposal: &Proposal, paths: &[&str], at: Timestamp) -> Judgement {
-    let of = |tool: &str| rules.judge(&Wanted::new(tool, proposal.effect, On::Paths(paths)), at.0);
-    let named = of(&proposal.source_tool);
-    let Some(staged_by) = &proposal.staged_by else { return named };
-    let staged = of(staged_by);
-    let nobody = proposal.source_tool == CUSTOM_TOOL;
-    match (named.rules.is_empty(), staged.rules.is_empty()) {
-        (true, false) if nobody => staged,
-        (false, true) if nobody => named,
-        _ => named.and(staged),
-    }
 }
 
 /// Says what the rules make of a call that has to be decided on.
@@ -74,7 +33,7 @@ pub(crate) fn judge_call(rules: &Rules, asked: &Asked, at: Timestamp) -> Judgeme
 pub(crate) fn judge(part: &Part, rules: &Rules, entry: &Entry<Value>, at: Timestamp) -> Judgement {
     let proposal = &entry.proposal;
     if part.gated_call(entry.id).is_none() {
-        return judge_edit(rules, proposal, &entry.part().collect::<Vec<_>>(), at);
+        return rules.judge_proposal(proposal, &entry.part().collect::<Vec<_>>(), at.0);
     }
     // Logs of earlier versions have no command here: then only a rule for the tool can speak.
     let command = proposal.payload.get("command").and_then(Value::as_str);
@@ -93,7 +52,7 @@ pub(crate) fn forbidden(
     let judgement = match part.gated_call(entry.id) {
         None if !only.is_empty() => {
             let paths: Vec<&str> = entry.part().filter(|path| only.contains(*path)).collect();
-            judge_edit(rules, &entry.proposal, &paths, at)
+            rules.judge_proposal(&entry.proposal, &paths, at.0)
         }
         _ => judge(part, rules, entry, at),
     };
@@ -125,47 +84,21 @@ fn shown(reason: &str) -> String {
     if shown.len() < one_line.len() { format!("{shown}…") } else { shown }
 }
 
-/// Says who decides on something that waits, or failed: the rules if any of them speaks, else the policy.
-///
-/// What the rules allow is tried once by their word. After a failure it is as if they had not spoken, and so it is with what
-/// was staged for persons alone.
-pub(crate) fn turn_of(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> Turn {
+/// Says who decides on something that waits, or failed, by the rules and the policy of now.
+pub(crate) fn next_decision(
+    setting: &Setting,
+    part: &Part,
+    entry: &Entry<Value>,
+    at: Timestamp,
+) -> NextDecision {
     let judgement = judge(part, &part.rules, entry, at);
-    let failed = entry.state == At::Failed;
-    let policy = entry.may_approve(ActorKind::Policy);
-    match judgement.verdict {
-        RuleVerdict::Deny => return Turn::Forbid,
-        _ if failed && entry.begun >= FAILED_ATTEMPTS => return Turn::GiveUp,
-        RuleVerdict::Allow if !failed && policy => return Turn::Approve,
-        _ => {}
-    }
-    if may_model(setting, part, entry, at) {
-        return Turn::Model;
-    }
-    match setting.approval {
-        // A rule that asks holds under every policy.
-        _ if judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty() => Turn::Person,
-        Approval::Always if failed => Turn::GiveUp,
-        Approval::Always if policy => Turn::Approve,
-        // Somebody was asked about a command under another policy.
-        Approval::Model if policy && part.gated_call(entry.id).is_some() => Turn::Approve,
-        Approval::Always | Approval::Model | Approval::Person => Turn::Person,
-    }
+    entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
 }
 
-/// Returns whether the model may approve: it was allowed to when that was staged, and is still.
-///
-/// Never a call: the model cannot be asked while its own call is open.
+/// Returns whether the model may approve, by the rules and the policy of now.
 pub(crate) fn may_model(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> bool {
     let judgement = judge(part, &part.rules, entry, at);
-    let now = match judgement.verdict {
-        RuleVerdict::Deny => false,
-        RuleVerdict::Ask if !judgement.rules.is_empty() => judgement.deciders.contains(&ActorKind::Model),
-        RuleVerdict::Ask | RuleVerdict::Allow => setting.approval == Approval::Model,
-    };
-    now && setting.model_decides()
-        && entry.may_approve(ActorKind::Model)
-        && part.gated_call(entry.id).is_none()
+    entry.may_ask_model(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
 }
 
 /// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.

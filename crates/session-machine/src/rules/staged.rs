@@ -5,13 +5,14 @@
 use std::collections::BTreeSet;
 
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
-use trunkline_resolve_queue::{Actor, ActorKind, CallRef, Judgement, RuleVerdict, State as At, Supersession};
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Approval, CallRef, Judgement, RuleVerdict, State as At, Supersession,
+};
 use trunkline_session_store::Record;
 
 use crate::notes::resolve::{IMPORT, note};
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
-use crate::words::approval::Approval;
 use crate::words::call::{CallPlace, Proposal};
 
 /// Who the program is when it decides something itself.

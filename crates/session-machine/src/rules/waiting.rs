@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
-use trunkline_resolve_queue::{Entry, State as At};
+use trunkline_resolve_queue::{Entry, NextDecision, next_work};
 
-use crate::rules::judging::{self, Turn};
+use crate::rules::judging;
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
 use crate::words::call::CallPlace;
@@ -21,7 +21,8 @@ pub(crate) fn ahead(setting: &Setting, part: &Part, place: &CallPlace, at: Times
         let call = entry.proposal.call.as_ref();
         call.is_some_and(|call| call.node == node && call.call_id == place.id)
             && part.gated_call(entry.id).is_none()
-            && !(entry.awaits_decision() && judging::turn_of(setting, part, entry, at) == Turn::Model)
+            && !(entry.awaits_decision()
+                && judging::next_decision(setting, part, entry, at) == NextDecision::Model)
     });
     staged.map(|entry| entry.id).collect()
 }
@@ -52,21 +53,5 @@ fn work_on<'a>(
     entries: impl Iterator<Item = &'a Entry<Value>>,
     at: Timestamp,
 ) -> Option<Work> {
-    let mut asked = Vec::new();
-    for entry in entries {
-        let id = entry.id;
-        match entry.state {
-            At::Approved => return Some(Work::Apply(id)),
-            At::Stale => return Some(Work::Check(id)),
-            At::Unknown | At::Applying => return Some(Work::LookUp(id)),
-            _ => match judging::turn_of(setting, part, entry, at) {
-                Turn::Approve => return Some(Work::Approve(id)),
-                Turn::Forbid => return Some(Work::Forbid(id)),
-                Turn::GiveUp => return Some(Work::Drop(id, "it could not be applied".to_owned())),
-                Turn::Model => {}
-                Turn::Person => asked.push(id),
-            },
-        }
-    }
-    (!asked.is_empty()).then_some(Work::Ask(asked))
+    next_work(entries, |entry| judging::next_decision(setting, part, entry, at))
 }

@@ -1,6 +1,6 @@
 //! Who decides in an agent.
 
-use crate::words::approval::Approval;
+use trunkline_resolve_queue::{Approval, Authority};
 
 /// Who decides in an agent.
 #[derive(Copy, Clone, Debug, Default)]
@@ -16,5 +16,12 @@ impl Setting {
     /// the cached prompt.
     pub(crate) fn model_decides(self) -> bool {
         self.approval == Approval::Model || self.model_by_rule
+    }
+
+    /// Returns what a decision on a proposal goes by; `call_waits` for the call of a command that waits for it.
+    pub(crate) fn authority(self, call_waits: bool) -> Authority {
+        let mut authority = Authority::new(self.approval);
+        (authority.model_has_tool, authority.call_waits) = (self.model_decides(), call_waits);
+        authority
     }
 }

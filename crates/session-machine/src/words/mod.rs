@@ -1,6 +1,5 @@
 //! What both sides speak of: the machine, and whoever does its steps.
 
-pub mod approval;
 pub mod asked;
 pub mod attempt;
 pub mod bound;
