@@ -219,6 +219,11 @@ impl Message {
         self.content.iter().filter_map(Content::as_result)
     }
 
+    /// Returns whether it brings results, or stands in their place: imported histories have them in user messages.
+    pub fn brings_results(&self) -> bool {
+        self.role == Role::Tool || self.results().next().is_some()
+    }
+
     /// Returns the text blocks, joined by line breaks; no reasoning, no calls, no results.
     ///
     /// For what a tool answered: `message.results().map(ToolResult::text)`.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use trunkline_message_tree::notation;
 use trunkline_message_tree::{
-    Author, BareNode, Content, Entry, HeadMove, Link, Media, MediaSource, Message, MessageTree, MoveKind,
-    NodeId, Origin, Part, Role, StopReason, Timestamp, ToolCall, ToolResult, TrunkItem,
+    Author, BareNode, Content, Entry, HeadMove, LandingError, Link, Media, MediaSource, Message, MessageTree,
+    MoveKind, NodeId, Origin, Part, Role, StopReason, Timestamp, ToolCall, ToolResult, TrunkItem,
 };
 
 #[derive(Clone, Debug)]
@@ -203,6 +203,32 @@ proptest! {
         prop_assert_eq!(tree.trunk().ids(), &before[..]);
         step(&mut tree, Act::Redo, Timestamp(0));
         prop_assert_eq!(tree.trunk().ids(), &after[..]);
+    }
+
+    /// Where a head comes to stand it stays, never on open calls that it did not stand on, and so is where it is sent instead.
+    #[test]
+    fn a_head_comes_to_stand_where_it_may_stand(acts in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for act in acts {
+            step(&mut tree, act, Timestamp(0));
+        }
+        for (id, _) in tree.nodes() {
+            match tree.landing(id) {
+                Ok(end) => {
+                    let node = tree.node(end).unwrap();
+                    let calls = node.message().role == Role::Assistant && node.message().calls().next().is_some();
+                    prop_assert!(end == tree.head() || !calls);
+                    prop_assert!(!node.is_filed());
+                    prop_assert!(tree.ancestry(end).unwrap().any(|(above, _)| above == id));
+                    prop_assert_eq!(tree.landing(end), Ok(end));
+                }
+                Err(LandingError::Filed { nearest, .. } | LandingError::Covers { nearest, .. } | LandingError::OpenCalls { nearest, .. }) => {
+                    let mut above = tree.ancestry(id).unwrap().skip(1).map(|(above, _)| above);
+                    prop_assert_eq!(nearest, above.find(|above| tree.landing(*above).is_ok()));
+                }
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+        }
     }
 
     /// Against the plain reading of the rule: each step of the trunk is shown once, alone or by the newest node that stands

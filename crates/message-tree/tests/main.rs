@@ -3,6 +3,7 @@
 mod faults;
 mod ids;
 mod json;
+mod landing;
 mod laws;
 mod links;
 mod lists;

@@ -13,9 +13,9 @@ pub(crate) fn message_at(tree: &MessageTree, depth: usize) -> Option<&Message> {
 
 /// Returns whether the trunk may end here, or would cut a group of calls and results in two.
 pub(crate) fn is_boundary(tree: &MessageTree, depth: usize) -> bool {
-    let in_group =
-        message_at(tree, depth).is_some_and(|message| message.calls().next().is_some() || answers(message));
-    !(in_group && message_at(tree, depth + 1).is_some_and(answers))
+    let in_group = message_at(tree, depth)
+        .is_some_and(|message| message.calls().next().is_some() || message.brings_results());
+    !(in_group && message_at(tree, depth + 1).is_some_and(Message::brings_results))
 }
 
 /// Returns the depth at which the group ends that holds the node at `depth`; `depth` itself outside of groups.
@@ -31,9 +31,4 @@ pub(crate) fn is_prompt(message: &Message) -> bool {
     let only_results = !message.content.is_empty()
         && message.content.iter().all(|block| matches!(block, Content::ToolResult(_)));
     message.role == Role::User && message.author == Author::Person && !only_results
-}
-
-/// Returns whether the message brings results; imported histories have them in user messages.
-fn answers(message: &Message) -> bool {
-    message.role == Role::Tool || message.results().next().is_some()
 }

@@ -3,9 +3,7 @@
 //! Each is one batch, so a kill leaves all of it or nothing: also of what leaves or comes back on the way, which is
 //! proposals, the run whose prompt is left, the turn that is open.
 
-use trunkline_message_tree::{
-    Author, Draft, HeadMove, Link, Message, MessageTree, MoveKind, NameKind, Naming, Node, NodeId, Role,
-};
+use trunkline_message_tree::{Author, Draft, HeadMove, MessageTree, MoveKind, NameKind, Naming, NodeId};
 use trunkline_revert::MergeRecord;
 use trunkline_session_store::Record;
 
@@ -29,7 +27,8 @@ use crate::words::error::RuntimeError;
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn go(view: &View<'_>, asked: &mut Asked<'_>, to: NodeId) -> Result<Plan<NodeId>, Pause> {
     let tree = &view.state.tree;
-    let (from, to) = (tree.head(), landing(tree, to)?);
+    let to = tree.landing(to).map_err(|fault| refused(fault.to_string()))?;
+    let from = tree.head();
     if from == to {
         return Err(refused(format!("the head is at {to} already")).into());
     }
@@ -199,57 +198,6 @@ fn exchanged(
 
 fn refused(reason: String) -> RuntimeError {
     RuntimeError::Refused { reason }
-}
-
-/// Returns where a head has to be put that is to stand on a node, or says why not and what is next to it.
-fn landing(tree: &MessageTree, to: NodeId) -> Result<NodeId, RuntimeError> {
-    let line = tree.ancestry(to).map_err(|fault| refused(fault.to_string()))?;
-    let mut reason = None;
-    for (id, node) in line {
-        match (end_at(tree, id, node), reason) {
-            (Ok(end), None) => return Ok(end),
-            (Ok(_), Some(why)) => return Err(refused(format!("{why}; go to {id}"))),
-            (Err(why), first) => reason = first.or(Some(why)),
-        }
-    }
-    Err(refused(reason.unwrap_or_else(|| format!("the head cannot stand on {to}"))))
-}
-
-/// Returns the end of the calls and results around a node, where a head can stand; otherwise says why it cannot.
-fn end_at(tree: &MessageTree, id: NodeId, node: &Node) -> Result<NodeId, String> {
-    let under = node.parent().unwrap_or(NodeId::ROOT);
-    match node.link() {
-        Link::Next | Link::Merge { .. } => {}
-        Link::Filed => return Err(format!("{id} was only filed under {under}, and nothing follows it")),
-        Link::Cover { from } => {
-            return Err(format!("{id} stands for {from} to {under}, and nothing follows it"));
-        }
-    }
-    let mut end = id;
-    if asks(node.message()) || answers(node.message()) {
-        // Children are younger, so one look at each finds the whole group. The trunk knows which of several goes on.
-        let on_trunk = tree.is_on_trunk(id);
-        for (younger, later) in tree.nodes_after(id) {
-            let follows = later.parent() == Some(end) && !later.is_filed() && answers(later.message());
-            if follows && (!on_trunk || tree.is_on_trunk(younger)) {
-                end = younger;
-            }
-        }
-    }
-    // A head on open calls would have them run: nobody asked for that.
-    if end != tree.head() && tree.node(end).is_ok_and(|node| asks(node.message())) {
-        return Err(format!("the calls of {end} never got their results"));
-    }
-    Ok(end)
-}
-
-fn asks(message: &Message) -> bool {
-    message.role == Role::Assistant && message.calls().next().is_some()
-}
-
-/// Returns whether the message brings results; imported histories have them in user messages.
-fn answers(message: &Message) -> bool {
-    message.role == Role::Tool || message.results().next().is_some()
 }
 
 /// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown since, as it
