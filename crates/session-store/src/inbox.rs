@@ -8,7 +8,7 @@ use trunkline_message_tree::Timestamp;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 use crate::digest::Hasher;
 #[cfg(feature = "store")]
-use crate::{SessionId, SessionStore, StoreError};
+use crate::{Holder, SessionId, SessionStore, StoreError};
 
 /// The name of a letter in one session's inbox, counted from 1 and never given twice.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,5 +111,49 @@ pub async fn consumed<S: SessionStore + ?Sized>(
         if let LetterState::Consumed { seq } = store.letter(session, letter).await? {
             return Ok(seq);
         }
+    }
+}
+
+/// What the writer of a session finds that others have done in it.
+#[cfg(feature = "store")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "who overlooks that it was taken over works on in vain")]
+pub enum Arrived {
+    /// The letters that wait, in the order in which they were posted.
+    Letters(Vec<Letter>),
+    /// It was taken over: who holds it now; `None` if they have let go of it since.
+    TakenOver(Option<Holder>),
+}
+
+/// Waits until the letters that wait are as `wanted`, or the session was taken over; `token` is that of the
+/// [lease](crate::Lease::token) that the caller writes under. For writers, who have to hear of both while they do other things.
+///
+/// Looks whenever something has happened since `seen`, which then holds what it has seen: with `Activity::default()` at once,
+/// with the activity of a [look](SessionStore::look) only when there is news. May be dropped at any time. It keeps no lease and
+/// reads nothing but the inbox; what a letter means is for the caller to say, and each look gives all that wait.
+///
+/// # Errors
+///
+/// [`StoreError::UnknownSession`], also if it is deleted meanwhile; those of [`inbox`](SessionStore::inbox). `seen` is what it was
+/// before the look that failed, so that to call again after a while misses nothing.
+#[cfg(feature = "store")]
+pub async fn arrived<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    token: u64,
+    seen: &mut Activity,
+    wanted: impl Fn(&[Letter]) -> bool,
+) -> Result<Arrived, StoreError> {
+    loop {
+        // The counters first, so that what comes while the rest is read is not missed.
+        let now = store.changed(session, *seen).await?;
+        if now.token != token {
+            return Ok(Arrived::TakenOver(store.holder(session).await?));
+        }
+        let letters = store.inbox(session).await?;
+        if wanted(&letters) {
+            return Ok(Arrived::Letters(letters));
+        }
+        *seen = now;
     }
 }

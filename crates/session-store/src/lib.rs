@@ -47,9 +47,9 @@ pub use error::StoreError;
 pub use exporting::{Export, ExportError, export, write_header, write_record};
 #[cfg(feature = "store")]
 pub use find::{Find, Found, Hit, find};
-#[cfg(feature = "store")]
-pub use inbox::consumed;
 pub use inbox::{Activity, InboxId, Letter, LetterState};
+#[cfg(feature = "store")]
+pub use inbox::{Arrived, arrived, consumed};
 #[cfg(feature = "store")]
 pub use interchange::{FORMAT_VERSION, Import, ImportError, Rows, import};
 pub use log::Log;

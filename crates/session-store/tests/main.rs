@@ -12,6 +12,7 @@ mod faults;
 #[cfg(feature = "sqlite")]
 mod files;
 mod find;
+mod inbox;
 mod interchange;
 #[cfg(feature = "kit")]
 mod kit;

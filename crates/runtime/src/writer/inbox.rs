@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use trunkline_session_store::{Activity, Holder, InboxId, Letter, SessionId, SessionStore, StoreError};
+use trunkline_session_store::{Activity, Arrived, InboxId, Letter, SessionId, SessionStore};
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -12,7 +12,7 @@ pub(crate) fn by(holder: Option<String>) -> String {
     holder.unwrap_or_else(|| "somebody else".to_owned())
 }
 
-/// Waits until there is a letter after `seen`, or, as [`Session::asked_to_end`], until the session is taken over.
+/// Waits until there is a letter after `seen`, or until the session is taken over: then the error says who did.
 ///
 /// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
 pub(crate) async fn arrived(
@@ -30,38 +30,15 @@ pub(crate) async fn watch(
     store: &dyn SessionStore,
     session: &SessionId,
     (token, mut seen): (u64, Activity),
-    wanted: impl Fn(&[Letter]) -> bool + Send,
+    wanted: impl Fn(&[Letter]) -> bool + Send + Sync,
 ) -> Result<(), String> {
     loop {
-        match look(store, session, token, seen).await {
-            Ok((_, Found::Other(holder))) => return Err(by(holder.and_then(|holder| holder.name))),
-            Ok((_, Found::Inbox(inbox))) if wanted(&inbox) => return Ok(()),
-            Ok((now, _)) => seen = now,
+        match trunkline_session_store::arrived(store, session, token, &mut seen, &wanted).await {
+            Ok(Arrived::Letters(_)) => return Ok(()),
+            Ok(Arrived::TakenOver(holder)) => return Err(by(holder.and_then(|holder| holder.name))),
             Err(_) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,
         }
     }
-}
-
-/// What is found in a session in which something has happened.
-enum Found {
-    Inbox(Vec<Letter>),
-    /// It was taken over, maybe by a process that has ended since.
-    Other(Option<Holder>),
-}
-
-async fn look(
-    store: &dyn SessionStore,
-    session: &SessionId,
-    token: u64,
-    seen: Activity,
-) -> Result<(Activity, Found), StoreError> {
-    // The counters first, so that what comes while the rest is read is not missed.
-    let now = store.changed(session, seen).await?;
-    let found = match now.token == token {
-        true => Found::Inbox(store.inbox(session).await?),
-        false => Found::Other(store.holder(session).await?),
-    };
-    Ok((now, found))
 }
 
 pub(crate) fn newest(inbox: &[Letter]) -> Option<InboxId> {
