@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::{MediaSource, NodeId, Part, ToolCall, ToolResult};
+use trunkline_message_tree::{MediaSource, Message, NodeId, Part, ToolCall, ToolResult};
 
 use crate::mark::disarm;
 use crate::one_line::one_line;
@@ -131,6 +131,14 @@ impl Tests {
             .then(|| Tests { passed: passed.unwrap_or(0), failed: failed.unwrap_or(0) })
     }
 
+    /// Returns both together, as of two packages.
+    fn and(self, other: Tests) -> Self {
+        Tests {
+            passed: self.passed.saturating_add(other.passed),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+
     /// Returns whether one number is better and the other no worse.
     pub(crate) fn is_better_than(self, best: Tests) -> bool {
         self != best && self.passed >= best.passed && self.failed <= best.failed
@@ -183,6 +191,21 @@ impl Observation {
             calls.push(Seen::new("…", arguments, all(|call| call.outcome), failed));
         }
         Observation { node, calls, files: None, tests: None }
+    }
+
+    /// Returns the turn of a model's message and what its calls were answered, in their order; `node` is the head after the
+    /// results. A call for which there is no result has failed. `tests` are the lines in which tools sum up the tests that ran
+    /// in it, as [`Tests::read`] reads them, added up; other lines count nothing.
+    pub fn of_turn<'a>(
+        node: NodeId,
+        message: &Message,
+        results: &[&ToolResult],
+        tests: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let calls = message.calls().enumerate();
+        let turn = Observation::new(node, calls.map(|(at, call)| Seen::of(call, results.get(at).copied())));
+        let tests = tests.into_iter().filter_map(Tests::read).reduce(Tests::and);
+        Observation { tests, ..turn }
     }
 
     /// Adds the state of the files.

@@ -13,7 +13,7 @@ use trunkline_message_tree::{Author, MessageTree, MoveId, NodeId};
 use crate::mark::PROPOSAL_LABEL;
 use crate::one_line::one_line;
 use crate::targets::newest_working;
-use crate::{Category, Mover, Request, Stall, Why};
+use crate::{Category, Mover, Record, Request, Stall, Watch, Why};
 
 /// The longest reason for an answer that is kept, in characters.
 const MAX_REASON_CHARS: usize = 200;
@@ -130,6 +130,12 @@ impl Proposal {
     pub fn stands(&self, tree: &MessageTree) -> bool {
         let target = self.request.as_ref().map(|request| request.target);
         tree.is_on_trunk(self.head) && target.is_none_or(|target| tree.is_on_trunk(target))
+    }
+
+    /// Whether its head or its target is among these nodes.
+    fn is_left(&self, left: &[NodeId]) -> bool {
+        let target = self.request.as_ref().map(|request| request.target);
+        left.contains(&self.head) || target.is_some_and(|target| left.contains(&target))
     }
 
     /// Returns what the model is told, once: what was noticed, what it may do, and that it may go on.
@@ -253,6 +259,46 @@ impl Proposals {
     /// Returns what to store when everything that is open is out of date.
     pub fn overtake(&self) -> Vec<ProposalEvent> {
         self.open.keys().copied().map(overtaken).collect()
+    }
+
+    /// Returns what to store at the end of a turn; `leaving` is the move that it ends with, and the watch has seen the turn.
+    ///
+    /// A model that goes back has taken the step that was proposed after a stall, even if it chose another node. What has its
+    /// head or its target on the branch that is left, or was made of a stall that is over, is overtaken.
+    pub fn answered_by_turn(&self, leaving: Option<&Record>, watch: &Watch) -> Vec<ProposalEvent> {
+        let answered = |proposal: &Proposal| {
+            let gone = leaving.is_some_and(|record| proposal.is_left(&record.abandoned));
+            let stall = proposal.source() == Source::Stall;
+            let taken = leaving.and_then(|record| record.move_id);
+            let taken = taken.filter(|_| stall && proposal.request.is_some());
+            let (answer, by) = match taken {
+                Some(move_id) => (Answer::Accepted { move_id }, Author::Model),
+                None if gone || (stall && watch.outdates(proposal)) => (Answer::Overtaken, Author::Harness),
+                None => return None,
+            };
+            Some(ProposalEvent::Answered { id: proposal.id, answer, by })
+        };
+        self.open().filter_map(answered).collect()
+    }
+
+    /// Returns what to store when these nodes leave the trunk: what has its head or its target there is overtaken, but for the
+    /// one that is `taken` by it.
+    pub fn overtaken_by_move(&self, left: &[NodeId], taken: Option<ProposalId>) -> Vec<ProposalEvent> {
+        let gone = self.open().filter(|proposal| proposal.is_left(left)).map(|proposal| proposal.id);
+        gone.filter(|id| Some(*id) != taken).map(overtaken).collect()
+    }
+
+    /// Returns whether a model has asked a person for this step before, and they can still take it as it was asked for: the
+    /// same target and category, and the same words of a person to leave.
+    pub fn is_asked(&self, tree: &MessageTree, request: &Request, prompts: &[NodeId]) -> bool {
+        self.open().any(|proposal| {
+            let asked = proposal.request.as_ref();
+            let same = asked
+                .is_some_and(|asked| (asked.target, asked.category) == (request.target, request.category));
+            // With more words of a person to leave it is another question.
+            let of_same = matches!(&proposal.because, Why::Asked { prompts: words } if words == prompts);
+            same && of_same && proposal.stands(tree)
+        })
     }
 
     /// Returns an open one by its name.

@@ -17,6 +17,7 @@ mod merge_laws;
 mod notes;
 mod notes_ledger;
 mod price;
+mod proposals;
 mod pruning;
 mod records;
 mod rendering;

@@ -3,7 +3,9 @@
 //! A turn is watched in the batch that holds its results, so a kill can neither lose what was noticed nor tell it twice.
 
 use trunkline_message_tree::{Author, Entry, Message, MessageTree, NodeId, Timestamp};
-use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent};
+use trunkline_revert::{
+    Answer, Mover, Observation, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent,
+};
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
@@ -16,7 +18,7 @@ use crate::acts::turn::{append_results, close_turn, say_after_assistant};
 use crate::acts::view::View;
 use crate::notes;
 use crate::notes::record::entries;
-use crate::rules::{staged, stall};
+use crate::rules::staged;
 use crate::state::{OpenTurn, State, steps};
 use crate::words::error::RuntimeError;
 use crate::words::reverts::{OnStall, Reverts};
@@ -134,7 +136,8 @@ fn watch(
     let results = result_messages(turn.node, records);
     let head = results.last().map_or(turn.node, |(node, _)| *node);
     let answers: Vec<_> = results.iter().filter_map(|(_, message)| message.results().next()).collect();
-    let observation = stall::observation(head, turn.message, &answers, view.state.decision.tests(turn.node));
+    let observation =
+        Observation::of_turn(head, turn.message, &answers, view.state.decision.tests(turn.node));
     let note = notes::revert::turn(&observation, at);
 
     let mut stall = watch.observe(&StallEvent::Turn(observation));
@@ -144,11 +147,11 @@ fn watch(
         stall = watch.observe(&event);
     }
     let mut added = Added { open: steps.open.clone(), records: Vec::new(), at };
-    for event in stall::answers(&steps.open, left, &watch) {
+    for event in steps.open.answered_by_turn(left, &watch) {
         added.tell(event)?;
     }
     if let (Some((request, prompts)), None) = (drained.asked(), leaving)
-        && !stall::is_asked(&added.open, &view.state.tree, request, prompts)
+        && !added.open.is_asked(&view.state.tree, request, prompts)
     {
         let id = added.open.next_id();
         added.make(Proposal::asked(request, prompts, head, id, watch.turns()))?;
@@ -205,7 +208,7 @@ fn propose(
             let answer = Answer::Accepted { move_id };
             added.tell(ProposalEvent::Answered { id: proposal.id, answer, by: Author::Harness })?;
         }
-        for event in stall::left_behind(&added.open, leaving.left(), None) {
+        for event in added.open.overtaken_by_move(leaving.left(), None) {
             added.tell(event)?;
         }
         let name = leaving.move_name();

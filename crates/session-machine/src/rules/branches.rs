@@ -5,7 +5,6 @@ use trunkline_revert::{Note, ProposalId, SummaryBy};
 use trunkline_session_store::Record;
 
 use crate::notes;
-use crate::rules::stall;
 use crate::state::revert::Part;
 
 /// The name of a step back that is proposed.
@@ -13,7 +12,7 @@ pub(crate) type StepId = ProposalId;
 
 /// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
 pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
-    let events = stall::left_behind(&part.steps.open, left, taken);
+    let events = part.steps.open.overtaken_by_move(left, taken);
     events.iter().map(|event| notes::revert::proposal(event, at)).collect()
 }
 

@@ -18,6 +18,5 @@ pub(crate) mod patch;
 pub(crate) mod price;
 pub(crate) mod rejected;
 pub mod staged;
-pub(crate) mod stall;
 pub(crate) mod waiting;
 pub(crate) mod written;
