@@ -45,6 +45,7 @@ mod nothing_came;
 mod observing;
 mod old_folder;
 mod old_logs;
+mod old_rare;
 mod old_scenes;
 mod opt_in;
 mod pictures;

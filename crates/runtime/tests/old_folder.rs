@@ -15,6 +15,8 @@ use trunkline_runtime::{
     Proposal, Restore, Span, Tool, ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
 };
 
+use crate::old_rare::hang;
+
 /// The folder and the repository, and what was done to them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Disk {
@@ -27,6 +29,17 @@ pub(crate) struct Disk {
     refs: BTreeMap<String, String>,
     /// How often the service has failed.
     pub(crate) failed: u32,
+    /// How much later it is than clocks that begin anew say, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) late: u64,
+    /// Where the next apply hangs, if anywhere: see `old_rare`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) hangs: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -365,8 +378,10 @@ impl Executor for Named {
 
     async fn apply(&self, entry: &Entry<Value>, _: &ToolContext) -> (Outcome, ToolOutput) {
         let path = entry.proposal.payload["path"].as_str().unwrap();
+        hang(&self.folder, "before").await;
         self.folder.0.lock().unwrap().put(path, entry.proposal.payload["text"].as_str());
         self.folder.did(format!("wrote {path}"));
+        hang(&self.folder, "after").await;
         (Outcome::Applied, ToolOutput::text("Written."))
     }
 

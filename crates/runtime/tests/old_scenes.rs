@@ -21,6 +21,7 @@ use trunkline_runtime::{
 };
 
 use crate::old_folder::{Disk, Folder, Named};
+use crate::old_rare;
 use crate::story::stop_line;
 
 /// What a scene is made of.
@@ -40,7 +41,7 @@ pub(crate) fn scenes() -> Vec<Scene> {
         agent: agent.to_owned(),
         acts: acts.iter().map(|act| (*act).to_owned()).collect(),
     };
-    vec![
+    let mut scenes = vec![
         scene(
             "model",
             "model reverts",
@@ -195,14 +196,19 @@ pub(crate) fn scenes() -> Vec<Scene> {
                 "prompt do: think more + say so",
             ],
         ),
-    ]
+    ];
+    scenes.extend(old_rare::scenes(scene));
+    scenes
 }
 
 /// Returns what the model says: the next step of the latest `do:` of a person, or of what follows the step back in it if that
 /// was taken.
-fn model(folder: &Folder, request: &Request) -> Turn {
+fn model(folder: &Folder, has_summary: bool, request: &Request) -> Turn {
     let first = request.messages.first().map(|message| message.text()).unwrap_or_default();
     if first.starts_with("You write the summary") {
+        if !has_summary {
+            return Turn::new().fail(ProviderError::api(400, ErrorKind::InvalidRequest, "no summaries here"));
+        }
         return Turn::say("the file was read, it says nothing new");
     }
     let all: Vec<_> = request.messages.iter().collect();
@@ -215,7 +221,7 @@ fn model(folder: &Folder, request: &Request) -> Turn {
     let words = words.split_once("do: ").unwrap().1.lines().next().unwrap().to_owned();
     let mut steps: Vec<&str> = words.split(" / ").collect();
     let back = steps.iter().position(|step| step.starts_with("back "));
-    let learned = all[at..].iter().any(|message| message.text().contains("[revert-lesson]"));
+    let learned = all[at..].iter().any(|message| message.text().contains("[revert-"));
     if let (Some(back), true) = (back, learned) {
         steps.drain(..=back);
     }
@@ -249,7 +255,10 @@ fn model(folder: &Folder, request: &Request) -> Turn {
                     "come back later",
                 ));
             }
-            other => panic!("no such step: {other}"),
+            other => match old_rare::turn(request, other, rest) {
+                Some(turn) => return turn,
+                None => panic!("no such step: {other}"),
+            },
         };
     }
     turn
@@ -259,25 +268,31 @@ impl Scene {
     /// Returns the folder as it is at first.
     pub(crate) fn disk(&self) -> Disk {
         let times = if self.has("compacts") { 80 } else { 1 };
-        Disk::with("a", "a line of the file\n".repeat(times))
+        let mut disk = Disk::with("a", "a line of the file\n".repeat(times));
+        if self.has("has-address") {
+            disk.put("long", Some(&old_rare::long()));
+        }
+        disk
     }
 
-    fn has(&self, word: &str) -> bool {
+    pub(crate) fn has(&self, word: &str) -> bool {
         self.agent.split(' ').any(|one| one == word)
     }
 
     /// Returns an agent with what the words of the scene say, which starts its clock at a time.
     pub(crate) fn agent(&self, folder: &Folder, begins: u64) -> Agent {
         let of_model = folder.clone();
-        let provider = Scripted::new("test", "script", move |request| model(&of_model, request));
+        let has_summary = !self.has("no-summary");
+        let provider = Scripted::new("test", "script", move |request| model(&of_model, has_summary, request));
         let tool = |name| -> Box<dyn Tool> { Box::new(Named { name, folder: folder.clone() }) };
         let clock = Mutex::new(begins);
-        let mut agent = Agent::builder(provider)
+        let of_clock = folder.clone();
+        let mut agent = old_rare::builder(self, provider)
             .system("You work on files.")
             .clock(move || {
                 let mut now = clock.lock().unwrap();
                 *now += 1;
-                Timestamp(*now)
+                old_rare::time(&of_clock, *now)
             })
             .tools(["read", "edit", "sh"].map(tool));
         agent = agent.approval(match (self.has("model"), self.has("person")) {
@@ -287,7 +302,7 @@ impl Scene {
         });
         if self.has("reverts") {
             let asks = if self.has("asks") { OnStall::TellPerson } else { OnStall::TellModel };
-            agent = agent.with_reverts(Reverts::default().on_stall(asks));
+            agent = agent.with_reverts(old_rare::priced(self, Reverts::default().on_stall(asks)));
         }
         if self.has("compacts") {
             agent = agent.with_compaction(Compaction::new(CompactPolicy::new(3_000).keep(20, 1)));
@@ -296,6 +311,7 @@ impl Scene {
             agent = agent.workspace(Arc::new(folder.clone()));
             agent = agent.commits(self.has("commits")).binds(self.has("binds"));
         }
+        agent = old_rare::agent(self, folder, agent);
         let mut retries = Retries::default();
         retries.waits = false;
         agent = agent.retries(retries).bound_reasoning(self.has("binds-reasoning"));
@@ -333,8 +349,7 @@ fn told<T>(what: Result<T, RuntimeError>, of: impl FnOnce(T) -> String) -> Strin
 /// Does one act in a session, and says what came of it.
 pub(crate) async fn act(
     session: &mut Session,
-    store: &dyn SessionStore,
-    folder: &Folder,
+    stage @ (_, store, folder): (&Scene, &Arc<dyn SessionStore>, &Folder),
     words: &str,
 ) -> String {
     let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
@@ -359,6 +374,14 @@ pub(crate) async fn act(
             folder.0.lock().unwrap().put(first, Some(more));
             "ok".to_owned()
         }
+        "wait" => {
+            folder.0.lock().unwrap().late += first.parse::<u64>().unwrap();
+            "ok".to_owned()
+        }
+        "usurp" => old_rare::usurp(session, stage, (first, more)).await,
+        "finish" => told(session.finish_summaries().await, ok),
+        "compact" => told(session.compact(&cancel).await, |came| format!("{came:?}")),
+        "leave" => told(session.revert(node(first), None).await, ok),
         "name" => told(session.name(first, NameKind::Bookmark, node(more)).await, ok),
         "revert" => told(session.revert(node(first), Some(more)).await, ok),
         "undo" => told(session.undo().await, ok),
@@ -377,7 +400,7 @@ pub(crate) async fn act(
         "read" => told(session.read_letters().await, ok),
         "post" => {
             let Some(letter) = letter(session, rest) else { return "nothing to post".to_owned() };
-            told(post(store, session.id(), &letter, Timestamp(1)).await, |_| "ok".to_owned())
+            told(post(store.as_ref(), session.id(), &letter, Timestamp(1)).await, |_| "ok".to_owned())
         }
         other => panic!("no such act: {other}"),
     }
