@@ -37,11 +37,26 @@ pub(super) struct Open {
     pub(super) doubt: Option<Doubt>,
 }
 
+/// What is known of those who have a database of an older version open.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Others {
+    /// It is waited for that they close it.
+    MayLeave,
+    /// It is read beside them.
+    Stay,
+}
+
 /// Opens a database and brings it to the current schema.
 pub(super) async fn open(path: &Path, options: SqliteConnectOptions) -> Result<Open, StoreError> {
     let mut before = Opened::default();
+    let mut others = Others::MayLeave;
     loop {
-        let open = match attempt(path, options.clone(), std::mem::take(&mut before)).await {
+        let open = match attempt(path, options.clone(), std::mem::take(&mut before), others).await {
+            Err(StoreError::InUse { place }) if others == Others::MayLeave => {
+                let _ = Presence::alone(Path::new(&place)).await;
+                others = Others::Stay;
+                continue;
+            }
             // Whatever its bytes now say, it was one when it was opened before.
             Err(StoreError::NotAStore { place, reason }) if presence::was_ours(Path::new(&place)) => {
                 let reason = format!("its header is damaged: {reason}");
@@ -64,6 +79,7 @@ async fn attempt(
     path: &Path,
     mut options: SqliteConnectOptions,
     mut opened: Opened,
+    others: Others,
 ) -> Result<Open, StoreError> {
     let (path, made) = leases::private_database(path)?;
     let was_open_before = presence::was_ours(&path);
@@ -90,10 +106,13 @@ async fn attempt(
     // Before SQLite sees it: a log that is not whole on the disk is no log to write on in.
     let is_renewed = doubt.is_some() && doubt::write_again(&path).is_ok();
     let file = FileId::of(&path);
-    let (mut first, migrated_from) = match prepared(&path, &options).await {
+    let (mut first, migrated_from) = match prepared(&path, &options, presence.is_shared()).await {
         Ok(prepared) => prepared,
         Err(error) => {
-            let (readable, first, reason) = reader(&path, &options, error).await?;
+            let (readable, first, reason) = match (&error, others) {
+                (StoreError::InUse { .. }, Others::Stay) => reader_beside(&path, &options, error).await?,
+                _ => reader(&path, &options, error).await?,
+            };
             (options, opened.read_only) = (readable, Some(reason));
             (first, None)
         }
@@ -274,17 +293,21 @@ pub(super) fn needs_room(path: &Path) -> StoreError {
     StoreError::Io { place: path.display().to_string(), reason }
 }
 
-/// Opens the first connection and brings the database to the current schema.
+/// Opens the first connection and brings the database to the current schema, unless others have it open.
 async fn prepared(
     path: &Path,
     options: &SqliteConnectOptions,
+    is_shared: bool,
 ) -> Result<(SqliteConnection, Option<usize>), StoreError> {
     let start = Instant::now();
     loop {
         let connected =
             SqliteConnection::connect_with(options).await.map_err(|error| store_error(path, error));
         let prepared = match connected {
-            Ok(mut connection) => schema::prepare(&mut connection, path).await.map(|from| (connection, from)),
+            Ok(mut connection) => {
+                let prepared = schema::prepare(&mut connection, path, is_shared).await;
+                prepared.map(|from| (connection, from))
+            }
             Err(error) => Err(error),
         };
         match prepared {
@@ -298,8 +321,8 @@ async fn prepared(
     }
 }
 
-/// Opens a database that cannot be opened to be written, where that is because of its medium and nothing of it is in a
-/// write-ahead log. Otherwise `error` is the answer.
+/// Opens a database that cannot be opened to be written, where that is because of its medium. What is in a write-ahead log is
+/// read by the index beside it; without one it cannot be. Otherwise `error` is the answer.
 async fn reader(
     path: &Path,
     options: &SqliteConnectOptions,
@@ -309,13 +332,14 @@ async fn reader(
     if !refused || !is_on_read_only(path) {
         return Err(error);
     }
-    if has_log(path) {
-        return Err(needs_room(path));
-    }
-    let options = options.clone().read_only(true).immutable(true);
-    let fault = |error| store_error(path, error);
+    let has_log = has_log(path);
+    let options = options.clone().read_only(true).immutable(!has_log);
+    let fault = |error| if has_log { needs_room(path) } else { store_error(path, error) };
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
-    let version = schema::version(&mut connection, path).await?;
+    let version = match schema::version(&mut connection, path).await {
+        Err(StoreError::Io { .. }) if has_log => return Err(needs_room(path)),
+        version => version?,
+    };
     schema::check(&mut connection, path, version).await?;
     match version {
         // What was not sealed yet is read as it stands.
@@ -327,5 +351,30 @@ async fn reader(
             );
             Err(StoreError::Io { place: path.display().to_string(), reason })
         }
+    }
+}
+
+/// Opens a database of an older version beside those who have it open, to read it as it stands. Where that cannot be done
+/// `error` is the answer.
+async fn reader_beside(
+    path: &Path,
+    options: &SqliteConnectOptions,
+    error: StoreError,
+) -> Result<(SqliteConnectOptions, SqliteConnection, String), StoreError> {
+    let options = options.clone().read_only(true);
+    let fault = |error| store_error(path, error);
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
+    let version = schema::version(&mut connection, path).await?;
+    schema::check(&mut connection, path, version).await?;
+    match version {
+        2..schema::VERSION => {
+            let reason = format!(
+                "it has schema version {version}, and a process has it open that may write it so; end that process first"
+            );
+            Ok((options, connection, reason))
+        }
+        // They have brought it to the current one, and it can be written the next time.
+        schema::VERSION => Err(StoreError::Busy { place: path.display().to_string() }),
+        _ => Err(error),
     }
 }

@@ -113,6 +113,11 @@ impl Presence {
         self.alone
     }
 
+    /// Returns whether somebody else may have the database open.
+    pub(super) fn is_shared(&self) -> bool {
+        self.file.is_some() && !self.alone
+    }
+
     /// Lets others in.
     pub(super) async fn share(&mut self) {
         let Some(file) = self.file.as_ref().filter(|_| self.alone) else { return };

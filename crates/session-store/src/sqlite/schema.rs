@@ -141,15 +141,22 @@ CREATE TABLE snapshots (
 ";
 
 /// Makes the database current, or says why it cannot be used. Returns the version that it had, if it was older.
+///
+/// An older one that others have open stays as it is: those of that version would go on writing it without what was added, and
+/// what they write would look damaged.
 pub(super) async fn prepare(
     connection: &mut SqliteConnection,
     path: &Path,
+    is_shared: bool,
 ) -> Result<Option<usize>, StoreError> {
     let fault = |error| store_error(path, error);
     let found = version(connection, path).await?;
     check(connection, path, found).await?;
     if found == VERSION {
         return Ok(None);
+    }
+    if found > 0 && is_shared {
+        return Err(StoreError::InUse { place: path.display().to_string() });
     }
     // Kept in the file; all later connections find it so.
     sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut *connection).await.map_err(fault)?;

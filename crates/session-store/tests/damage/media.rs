@@ -131,6 +131,32 @@ async fn a_log_on_a_medium_that_cannot_be_written_is_not_passed_over() {
     allow(folder.path(), 0o700);
 }
 
+/// What was killed leaves an index beside the log, and a database of an older version is read by it as a current one is.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_log_of_version_2_on_a_medium_that_cannot_be_written_is_read_by_its_index() {
+    let name = "damage::media::a_log_of_version_2_on_a_medium_that_cannot_be_written_is_read_by_its_index";
+    if !as_one_who_is_bound(name) {
+        return;
+    }
+    let (folder, medium) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = closed(folder.path()).await;
+    let options = SqliteConnectOptions::new().filename(&path);
+    let mut open = SqliteConnection::connect_with(&options).await.unwrap();
+    let older = "DROP TABLE seals; DROP TABLE letter_seals; DROP TABLE snapshots; PRAGMA user_version = 2";
+    sqlx::raw_sql(older).execute(&mut open).await.unwrap();
+    for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+        let copied = medium.path().join(name);
+        fs::copy(folder.path().join(name), &copied).unwrap();
+        allow(&copied, 0o400);
+    }
+    open.close().await.unwrap();
+    allow(medium.path(), 0o500);
+    expect!["can only be read: nothing can be written in its folder"]
+        .assert_eq(&read_only(&medium.path().join("sessions.db")).await);
+    allow(medium.path(), 0o700);
+}
+
 #[tokio::test]
 async fn without_room_a_batch_is_refused_and_nothing_is_spoiled() {
     let folder = tempfile::tempdir().unwrap();

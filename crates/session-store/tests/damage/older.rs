@@ -135,6 +135,40 @@ async fn a_database_of_version_2_is_sealed_as_it_stands() {
     }
 }
 
+/// A handle of that version would write on without seals, and what it writes would look damaged.
+#[tokio::test]
+async fn a_database_of_version_2_that_somebody_has_open_is_read_and_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let whole = sessions(&store).await.unwrap();
+    let id = whole.keys().next().unwrap().clone();
+    store.close().await;
+    sql(&path, "DROP TABLE seals; DROP TABLE letter_seals; DROP TABLE snapshots; PRAGMA user_version = 2")
+        .await;
+    // As every handle keeps it, whatever its version is.
+    let open = fs::File::open(folder.path().join("sessions.db.locks/open")).unwrap();
+    open.lock_shared().unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
+    expect!["can only be read: it has schema version 2, and a process has it open that may write it so; end that process first"]
+        .assert_eq(&store.opened().to_string());
+    assert_eq!(sessions(&store).await.unwrap(), whole);
+    let refused = store.post(&id, "prompt", "\"go on\"", Timestamp(1)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");
+    store.close().await;
+    // One that is about to close it is waited for.
+    let closing = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        drop(open);
+    });
+    let store = SqliteStore::open(&path).await.unwrap();
+    closing.join().unwrap();
+    assert_eq!((store.migrated_from(), store.opened().read_only.as_ref()), (Some(2), None));
+    store.post(&id, "prompt", "\"go on\"", Timestamp(1)).await.unwrap();
+    store.close().await;
+    assert!(examine(&path).await.unwrap().findings.is_empty());
+}
+
 #[tokio::test]
 async fn a_damaged_schema_of_version_2_is_told_and_made_anew() {
     let folder = tempfile::tempdir().unwrap();

@@ -207,6 +207,6 @@ pub(super) async fn create(path: &PathBuf) -> Result<SqliteConnection, StoreErro
     let options = SqliteConnectOptions::new().filename(path).disable_statement_logging();
     let mut connection =
         SqliteConnection::connect_with(&options).await.map_err(|error| store_error(path, error))?;
-    schema::prepare(&mut connection, path).await?;
+    schema::prepare(&mut connection, path, false).await?;
     Ok(connection)
 }
