@@ -69,7 +69,8 @@ pub trait Tool: Send + Sync {
     /// Returns what a call does to the world if it succeeds; that nobody knows, unless told.
     ///
     /// A note on a branch that was left says it, so that the model neither repeats nor contradicts what was done there.
-    /// Asked afterwards and of old calls too: the arguments may be anything. A tool that proposes names what its
+    /// Asked when a call begins, and what it says is recorded with the result; of calls of which nothing was recorded it is asked when
+    /// their branch is left, so the arguments may be anything. A tool that proposes names what its
     /// proposals would write; those count once they are applied.
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         let _ = arguments;

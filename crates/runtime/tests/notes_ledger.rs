@@ -1,10 +1,13 @@
 //! What the next request says of what was already done on a branch that was left.
 
+use std::sync::{Arc, Mutex};
+
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::{Anthropic, Dialect, OpenAiChat, Turn, Wire};
-use trunkline_runtime::{Approval, resolve_queue};
+use trunkline_runtime::schemars;
+use trunkline_runtime::{Approval, Effects, TypedTool, resolve_queue};
 
 use crate::story::{Story, World, replies};
 
@@ -94,6 +97,35 @@ async fn p33_what_a_tool_or_a_model_names_forges_no_note_in_a_ledger() {
     let note = notes(&story).remove(0);
     assert_eq!(note.matches('[').count(), 1, "{note}");
     assert!(note.contains("“make (n0) (revert-outcome) all done”"), "{note}");
+}
+
+/// A later version of a tool may say something else of the same call.
+#[tokio::test]
+async fn what_a_tool_said_when_the_call_ran_is_what_is_told() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+
+    let asked = Arc::new(Mutex::new(0));
+    let times = Arc::clone(&asked);
+    let deploy =
+        TypedTool::from_fn("deploy", "Deploys.", |_: Nothing, _| async { "done" }).effects(move |_| {
+            let mut times = times.lock().unwrap();
+            *times += 1;
+            Effects::default().writing(format!("release {times}"))
+        });
+    let turns = vec![
+        call("c1", "read", "a"),
+        Turn::new().call("c2", "deploy", &json!({})),
+        revert("n3", "no"),
+        Turn::say("well"),
+    ];
+    let world = World::default();
+    world.files.lock().unwrap().insert("a".to_owned(), "text".to_owned());
+    let agent = world.agent(replies(turns)).tool(deploy).with_revert().approval(Approval::Always);
+    let mut story = Story::begin(world, agent).await;
+    story.prompt("do it").await.unwrap();
+    assert!(notes(&story)[0].contains("release 1"), "{:?}", notes(&story));
+    assert_eq!(*asked.lock().unwrap(), 1);
 }
 
 #[tokio::test]

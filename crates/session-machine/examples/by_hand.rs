@@ -63,8 +63,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 session.perform(|view, asked| begin(view, asked, &calls))?;
                 for call in &calls {
                     let output = ToolOutput::text("word");
-                    let returned =
-                        Returned { output, pushed: vec![], ran: true, elapsed: Default::default() };
+                    let returned = Returned {
+                        output,
+                        pushed: vec![],
+                        ran: true,
+                        elapsed: Default::default(),
+                        effects: Default::default(),
+                    };
                     let plan = finish(&session.view(), (&call.place, &call.tool, None), returned)?;
                     session.write(plan)?;
                 }

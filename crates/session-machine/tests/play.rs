@@ -230,7 +230,13 @@ impl Play {
                     for (call, attempt) in running.into_iter().zip(attempts) {
                         let output = self.output(&call.place, &call.tool);
                         let elapsed = Default::default();
-                        let returned = Returned { output, pushed: Vec::new(), ran: true, elapsed };
+                        let returned = Returned {
+                            output,
+                            pushed: Vec::new(),
+                            ran: true,
+                            elapsed,
+                            effects: Default::default(),
+                        };
                         let named = (&call.place, call.tool.as_str(), attempt);
                         let plan = calls::finish(&self.view(), named, returned)?;
                         self.record(plan)?;

@@ -158,6 +158,10 @@ struct Drive<'a> {
 
 async fn go_on(writer: &mut Writer, cancel: &Cancel) -> Result<Stop, RuntimeError> {
     let mut drive = Drive { since: Instant::now(), cancel, seen: None, waiting: None, awaited: None };
+    if !writer.facts.unread {
+        // No inbox is read in the first step, and summaries that came meanwhile are for the first request.
+        tend_summaries(writer).await?;
+    }
     loop {
         let before = writer.before();
         let facts = &mut writer.facts;
@@ -185,7 +189,10 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
                 true => take_close_letters(writer).await.map(|()| None)?,
                 false => take_letters(writer, cancel).await?,
             };
-            tend_summaries(writer).await?;
+            // What closes the run ends the drive, whatever else fails.
+            if writer.facts.closed.is_none() {
+                tend_summaries(writer).await?;
+            }
         }
         Step::AskGit => catch_up(writer).await?,
         Step::Bind(unbound) => bind_these(writer, unbound).await?,

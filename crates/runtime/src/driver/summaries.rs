@@ -40,13 +40,14 @@ async fn ask_again(writer: &mut Writer) -> Result<(), RuntimeError> {
     }
     let mut asked = writer.summaries.asking.asked.clone();
     let plan = asked.take_up(&writer.view(), others);
-    // From here on everything is ours.
-    writer.summaries.ours_from = 0;
     if plan.then {
         // Those branches are read.
         writer.load_whole().await?;
     }
+    // If this fails, or is dropped, it is found out again what was asked.
     writer.write(plan, None).await?;
+    // From here on everything is ours.
+    writer.summaries.ours_from = 0;
     writer.summaries.asking.asked = asked;
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Running calls: noted as started before, finished as each ends, proposals staged in the same batch.
 
+use crate::world::contained;
 use crate::world::spans::Span;
 use crate::writer::Writer;
 use crate::writer::waiting::asked_to_end;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use trunkline_agent_traits::{Cancel, ToolContext};
+use trunkline_agent_traits::{Cancel, Effects, ToolContext};
 
 use tokio::task::{Id as TaskId, JoinSet};
 
@@ -24,6 +25,7 @@ struct Running {
     attempt: Option<trunkline_resolve_queue::Attempt>,
     /// Collects what it stages while it runs.
     context: ToolContext,
+    effects: Effects,
 }
 
 /// Runs calls side by side and records each result when it comes. Returns whether all have ended by themselves: of what did not
@@ -47,6 +49,7 @@ pub(crate) async fn run_calls(
             began: Instant::now(),
             attempt,
             context: context.clone(),
+            effects: contained::effects(tool.as_ref(), &call.arguments),
         };
         let span = Span::call(writer.id(), &one.tool, &one.place);
         let task = tasks.spawn(async move {
@@ -122,9 +125,9 @@ async fn finish_call(
     output: ToolOutput,
     ran: bool,
 ) -> Result<(), RuntimeError> {
-    let Running { place, tool, attempt, context, began } = one;
+    let Running { place, tool, attempt, context, began, effects } = one;
     let pushed = context.take_actions();
-    let returned = Returned { output, pushed, ran, elapsed: began.elapsed() };
+    let returned = Returned { output, pushed, ran, elapsed: began.elapsed(), effects };
     let plan = finish(&writer.view(), (&place, &tool, attempt), returned)?;
     writer.write(plan, None).await
 }

@@ -37,14 +37,24 @@ pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<
     let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
     subjects.sort();
     subjects.dedup();
-    let Some(executor) = tool.as_executor() else { return Some(Vec::new()) };
-    caught_in(async { executor.observe(&subjects).await }).await
+    caught_in(async {
+        match tool.as_executor() {
+            Some(executor) => executor.observe(&subjects).await,
+            None => Vec::new(),
+        }
+    })
+    .await
 }
 
 /// Reads what an apply will write over; `None` if the tool panics, and so nobody has looked.
 pub(crate) async fn keep(tool: &dyn Tool, entry: &Entry<Value>) -> Option<Vec<Kept>> {
-    let Some(executor) = tool.as_executor() else { return Some(Vec::new()) };
-    caught_in(async { executor.keep(entry).await }).await
+    caught_in(async {
+        match tool.as_executor() {
+            Some(executor) => executor.keep(entry).await,
+            None => Vec::new(),
+        }
+    })
+    .await
 }
 
 /// Applies a proposal; of a tool that panics in the middle nobody knows what it had done.
@@ -53,11 +63,16 @@ pub(crate) async fn apply(
     entry: &Entry<Value>,
     context: &ToolContext,
 ) -> (Outcome, ToolOutput) {
-    let Some(executor) = tool.as_executor() else {
-        let reason = "this tool has nothing to apply".to_owned();
-        return (Outcome::Failed { reason: reason.clone() }, ToolOutput::error(reason));
-    };
-    caught_in(async { executor.apply(entry, context).await }).await.unwrap_or_else(|| {
+    let applied = caught_in(async {
+        match tool.as_executor() {
+            Some(executor) => executor.apply(entry, context).await,
+            None => {
+                let reason = "this tool has nothing to apply".to_owned();
+                (Outcome::Failed { reason: reason.clone() }, ToolOutput::error(reason))
+            }
+        }
+    });
+    applied.await.unwrap_or_else(|| {
         let reason = "the tool crashed while it applied it".to_owned();
         (Outcome::Unknown { reason }, ToolOutput::default())
     })
@@ -65,10 +80,13 @@ pub(crate) async fn apply(
 
 /// Puts back what an apply left half done; of a tool that panics in the middle nobody knows how far it came.
 pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
-    let Some(executor) = tool.as_executor() else {
-        return Outcome::Failed { reason: "this tool cannot put anything back".to_owned() };
-    };
-    caught_in(async { executor.put_back(entry, kept).await }).await.unwrap_or_else(|| {
+    let put_back = caught_in(async {
+        match tool.as_executor() {
+            Some(executor) => executor.put_back(entry, kept).await,
+            None => Outcome::Failed { reason: "this tool cannot put anything back".to_owned() },
+        }
+    });
+    put_back.await.unwrap_or_else(|| {
         let reason = "the tool crashed while it put the files back".to_owned();
         Outcome::Unknown { reason }
     })
@@ -76,14 +94,12 @@ pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept
 
 /// Returns what takes back an applied proposal; nothing does if the tool panics.
 pub(crate) async fn undo(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
-    let executor = tool.as_executor()?;
-    caught_in(async { executor.undo(entry, kept).await }).await.flatten()
+    caught_in(async { tool.as_executor()?.undo(entry, kept).await }).await.flatten()
 }
 
 /// Returns a tool's own words on a discard, if it has any.
 pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<String> {
-    let executor = tool.as_executor()?;
-    caught_in(async { executor.discarded(entry).await }).await.flatten()
+    caught_in(async { tool.as_executor()?.discarded(entry).await }).await.flatten()
 }
 
 /// Hands a resolution to a standing handler; of one that panics in the middle nobody knows what it had done.

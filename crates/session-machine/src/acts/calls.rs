@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::Attempt;
+use trunkline_revert::Effects;
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
@@ -30,6 +31,9 @@ pub struct Returned {
     pub ran: bool,
     /// How long it ran.
     pub elapsed: Duration,
+    /// What it did to the world, as its tool says. It is recorded, so that what is told of it later is not another thing under
+    /// another version of the tool.
+    pub effects: Effects,
 }
 
 /// Records that calls begin. What follows is the attempt at each gate, in the order of the calls.
@@ -78,14 +82,17 @@ pub fn finish(
     (place, tool, attempt): (&CallPlace, &str, Option<Attempt>),
     returned: Returned,
 ) -> Result<Plan, RuntimeError> {
-    let Returned { output, pushed, ran, elapsed } = returned;
+    let Returned { output, pushed, ran, elapsed, effects } = returned;
     let mut proposals = output.proposals;
     proposals.extend(pushed.into_iter().filter(|_| ran));
     let (staged, told) = stage(view, proposals, place)?;
     let mut content = output.content;
     content.extend(told.map(Part::text));
     let result = ToolResult { call_id: place.id.clone(), content, is_error: output.is_error };
-    let mut records = vec![finished(place, &result, ran, view.at)];
+    let declared = (effects != Effects::default()).then(|| Box::new(effects));
+    let (call, of_result) = (place.clone(), result.clone());
+    let note = CallFinished { call, result: of_result, ran, details: None, effects: declared };
+    let mut records = vec![call_finished(&note, view.at)];
     records.extend(staged);
     if let Some(attempt) = attempt {
         records.push(finish_gate(view, attempt, ran)?);
@@ -110,6 +117,6 @@ pub fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
 
 /// Returns the record of a call's result.
 pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
-    let finished = CallFinished { call: call.clone(), result: result.clone(), ran, details: None };
-    call_finished(&finished, at)
+    let (call, result) = (call.clone(), result.clone());
+    call_finished(&CallFinished { call, result, ran, details: None, effects: None }, at)
 }

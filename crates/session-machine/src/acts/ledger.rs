@@ -31,27 +31,33 @@ pub(super) fn of(
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
     let open = state.open_turn().map(|turn| turn.node);
     let counts = |place: &CallPlace, call: &ToolCall| match state.call(place) {
-        Some(CallStatus::Finished { result, ran: false }) if never_began(&result.text()) => false,
+        Some(CallStatus::Finished { result, ran: false, .. }) if never_began(&result.text()) => false,
         // A move that a person makes closes the turn, and what had not begun never will.
         None if open == Some(place.node) => false,
         // What a decision led to is told of the files.
         _ => call.name != OUTLINE_TOOL_NAME && !setup.is_resolve_call(&call.name),
     };
-    let mut declared = Vec::new();
+    // What was said when a call ended is what counts; its tool is asked where that is not known, as of logs of earlier versions.
+    let mut recorded: HashMap<(NodeId, u32), &Effects> = HashMap::new();
+    let mut unknown = Vec::new();
     for (node, message) in &messages {
         for (call, index) in message.calls().zip(0..) {
             let place = CallPlace { node: *node, index, id: call.id.clone() };
-            if counts(&place, call)
-                && setup.catalogue.has(&call.name)
-                && let Ok(arguments) = call.parse_arguments()
-            {
-                declared.push(((*node, index), (call.name.clone(), arguments)));
+            // Of a tool that is gone it is not known whether it only proposed.
+            if !counts(&place, call) || !setup.catalogue.has(&call.name) {
+                continue;
+            }
+            if let Some(CallStatus::Finished { effects: Some(effects), .. }) = state.call(&place) {
+                recorded.insert((*node, index), effects);
+            } else if let Ok(arguments) = call.parse_arguments() {
+                unknown.push(((*node, index), (call.name.clone(), arguments)));
             }
         }
     }
-    let (places, calls): (Vec<_>, Vec<_>) = declared.into_iter().unzip();
-    let declared = asked.effects(calls)?;
-    let declared: HashMap<(NodeId, u32), &Effects> = places.into_iter().zip(declared).collect();
+    let (places, calls): (Vec<_>, Vec<_>) = unknown.into_iter().unzip();
+    let mut declared: HashMap<(NodeId, u32), &Effects> =
+        places.into_iter().zip(asked.effects(calls)?).collect();
+    declared.extend(recorded);
     // A proposal may be staged by a call that stays, and written by a decision that leaves.
     let mut written = written::written_since(&state.resolve, target);
     // What was staged on branches that were left before is told by their notes.

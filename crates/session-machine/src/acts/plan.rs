@@ -43,7 +43,13 @@ impl Plan {
     ) {
         let (call, result) = (place.clone(), ToolResult { call_id: place.id.clone(), content, is_error });
         let told = details.as_ref().and_then(|details| serde_json::to_value(details).ok());
-        let finished = CallFinished { call: call.clone(), result: result.clone(), ran: true, details: told };
+        let finished = CallFinished {
+            call: call.clone(),
+            result: result.clone(),
+            ran: true,
+            details: told,
+            effects: None,
+        };
         self.records.push(call_finished(&finished, at));
         self.events.push(Event::CallFinished { call: call.clone(), result, elapsed: None });
         self.events.extend(details.map(|details| Event::Resolved { call, details }));

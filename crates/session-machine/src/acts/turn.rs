@@ -24,7 +24,7 @@ pub(crate) fn append_results(
     let mut results = Vec::new();
     for (place, call) in turn.calls() {
         let (result, ran) = match state.call(&place) {
-            Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
+            Some(CallStatus::Finished { result, ran, .. }) => (result.clone(), *ran),
             _ => {
                 let answer = answers.iter().find(|(index, ..)| *index == place.index);
                 let (text, is_error) = match answer {

@@ -62,9 +62,10 @@ impl Facts {
 
     /// Takes in that a step is done now, before what it brings is known.
     pub fn begun(&mut self, step: &Step, state: &State) {
-        self.unread = !matches!(step, Step::ReadInbox { .. });
+        // What is left while another writer is waited for is about what that one does, and is read when it has ended.
+        self.unread = !matches!(step, Step::ReadInbox { .. } | Step::AwaitApply(..));
         match step {
-            Step::Settle => self.nudged = 0,
+            Step::Settle => (self.nudged, self.made_room) = (0, false),
             Step::Nudge(_) => {
                 self.nudged += 1;
                 self.made_room = false;

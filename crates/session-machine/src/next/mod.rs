@@ -50,14 +50,14 @@ pub fn next(view: &View<'_>, asked: &mut Asked<'_>, facts: &Facts) -> Result<Ste
 /// Returns what has to be done whatever the conversation needs: what others have said comes first, and then what is owed.
 fn before_all(view: &View<'_>, facts: &Facts) -> Option<Step> {
     let (state, setup) = (view.state, view.setup);
+    if let Some(decision) = &facts.closed {
+        return Some(Step::Stop(Stop::Decided(decision.clone())));
+    }
     if facts.spent.time >= setup.limits.time {
         return Some(Step::Stop(Stop::Limit(Limit::Time)));
     }
     if facts.unread {
         return Some(Step::ReadInbox { closing: facts.cancelled });
-    }
-    if let Some(decision) = &facts.closed {
-        return Some(Step::Stop(Stop::Decided(decision.clone())));
     }
     if facts.unsure {
         return Some(Step::AskGit);

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_message_tree::{Timestamp, ToolResult};
+use trunkline_revert::Effects;
 use trunkline_session_store::{InboxId, Record};
 
 use crate::notes::record::note;
@@ -33,6 +34,9 @@ pub(crate) struct CallFinished {
     /// What is told of it beside the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) details: Option<Value>,
+    /// What it did to the world, as its tool said when it ended; `None` if the tool said nothing, or nobody asked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) effects: Option<Box<Effects>>,
 }
 
 /// A letter was read that could have no effect.

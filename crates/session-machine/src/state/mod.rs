@@ -21,6 +21,7 @@ use std::sync::LazyLock;
 use trunkline_message_tree::{
     BareNode, Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
+use trunkline_revert::Effects;
 use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::notes::answer::{self, ATTEMPT};
@@ -79,7 +80,7 @@ pub(crate) enum CallStatus {
     /// It was about to run.
     Started,
     /// It has its result; `ran` tells whether a tool gave it.
-    Finished { result: ToolResult, ran: bool },
+    Finished { result: ToolResult, ran: bool, effects: Option<Box<Effects>> },
 }
 
 /// The assistant message at the head, while its calls have no result nodes yet.
@@ -212,8 +213,8 @@ impl State {
                 if finished.details.is_some() {
                     self.resolve.finished(&finished);
                 }
-                let CallFinished { result, ran, .. } = finished;
-                self.calls.insert(place, CallStatus::Finished { result, ran });
+                let CallFinished { result, ran, effects, .. } = finished;
+                self.calls.insert(place, CallStatus::Finished { result, ran, effects });
             }
             (journal::LAYER, ATTEMPT) => self.tries.record(note),
             (journal::LAYER, service::SERVICE) => self.wants.record(note)?,

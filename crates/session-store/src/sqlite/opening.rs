@@ -49,12 +49,18 @@ enum Others {
 /// Opens a database and brings it to the current schema.
 pub(super) async fn open(path: &Path, options: SqliteConnectOptions) -> Result<Open, StoreError> {
     let mut before = Opened::default();
-    let mut others = Others::MayLeave;
+    let (mut others, mut held, mut looked_again) = (Others::MayLeave, None, false);
     loop {
-        let open = match attempt(path, options.clone(), std::mem::take(&mut before), others).await {
-            Err(StoreError::InUse { place }) if others == Others::MayLeave => {
-                let _ = Presence::alone(Path::new(&place)).await;
+        let open = match attempt(path, options.clone(), before.clone(), (others, held.take())).await {
+            Err(StoreError::InUse { .. }) if others == Others::MayLeave => {
+                // Held until it is up to date: of two who wait, one would find the other.
+                held = Presence::alone(&leases::private_database(path)?.0).await.ok();
                 others = Others::Stay;
+                continue;
+            }
+            // They have brought it to the current schema meanwhile, and it can be written beside them.
+            Err(StoreError::Busy { .. }) if others == Others::Stay && !looked_again => {
+                looked_again = true;
                 continue;
             }
             // Whatever its bytes now say, it was one when it was opened before.
@@ -79,12 +85,15 @@ async fn attempt(
     path: &Path,
     mut options: SqliteConnectOptions,
     mut opened: Opened,
-    others: Others,
+    (others, held): (Others, Option<Presence>),
 ) -> Result<Open, StoreError> {
     let (path, made) = leases::private_database(path)?;
     let was_open_before = presence::was_ours(&path);
     options = options.filename(&path);
-    let mut presence = Presence::enter(&path).await?;
+    let mut presence = match held {
+        Some(presence) => presence,
+        None => Presence::enter(&path).await?,
+    };
     // Whoever closes a database leaves no log.
     let mut doubt = (presence.is_alone() && has_log(&path)).then_some(Doubt::Inherited);
     if presence.is_alone() {
@@ -369,7 +378,8 @@ async fn reader_beside(
     match version {
         2..schema::VERSION => {
             let reason = format!(
-                "it has schema version {version}, and a process has it open that may write it so; end that process first"
+                "it has schema version {version}, and another process has it open, which may write it so; it is brought up to \
+                 date once no other process has it open"
             );
             Ok((options, connection, reason))
         }

@@ -150,7 +150,7 @@ async fn a_database_of_version_2_that_somebody_has_open_is_read_and_not_changed(
     let open = fs::File::open(folder.path().join("sessions.db.locks/open")).unwrap();
     open.lock_shared().unwrap();
     let store = SqliteStore::open(&path).await.unwrap();
-    expect!["can only be read: it has schema version 2, and a process has it open that may write it so; end that process first"]
+    expect!["can only be read: it has schema version 2, and another process has it open, which may write it so; it is brought up to date once no other process has it open"]
         .assert_eq(&store.opened().to_string());
     assert_eq!(sessions(&store).await.unwrap(), whole);
     let refused = store.post(&id, "prompt", "\"go on\"", Timestamp(1)).await.unwrap_err();
