@@ -11,7 +11,8 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, Limit, Limits, RuntimeError, Stop};
 
-use crate::binding_scene::{Act, Before, CALM, Fault, Life, Scene, block_on, model};
+use crate::binding_scene::{Before, CALM, Life, Scene, block_on, model};
+use crate::fake_git::{Act, Fault};
 use crate::story::replies;
 
 fn faults() -> impl Strategy<Value = Fault> {
@@ -84,7 +85,7 @@ proptest! {
             }
             let mut last = None;
             for _ in 0..4 {
-                let git = scene.repository.0.clone();
+                let git = scene.folder.git.clone();
                 (git.lock().unwrap().broken, git.lock().unwrap().unfit) = (broken, unfit);
                 let ended = scene.live(&CALM).await.map_err(|fault| fault.to_string() + &source(&fault));
                 let now = (ended.err(), scene.records().await);
@@ -93,7 +94,7 @@ proptest! {
                 }
                 last = Some(now);
             }
-            (scene.repository.0.lock().unwrap().broken, scene.repository.0.lock().unwrap().unfit) = (None, false);
+            (scene.folder.git.lock().unwrap().broken, scene.folder.git.lock().unwrap().unfit) = (None, false);
             scene.check().await;
         });
     }
@@ -116,7 +117,7 @@ fn a_kill_at_every_write_and_at_every_call_of_git_leaves_one_commit_and_one_ref(
                 cut_off += usize::from(scene.live(first).await.is_err());
                 let _ = scene.live(second).await;
                 scene.check().await;
-                let git = scene.repository.0.lock().unwrap();
+                let git = scene.folder.git.lock().unwrap();
                 assert_eq!((git.refs.len(), git.line().len()), (1, 2), "{first:?} {second:?}");
             });
         }
@@ -135,7 +136,7 @@ fn a_run_that_git_holds_is_decided_whatever_was_said_since() {
         let stop = scene.live(&Life { before: Before::Words, ..calm }).await.unwrap();
         let Stop::Decided(second) = stop else { panic!("{stop:?}") };
         scene.check().await;
-        let git = scene.repository.0.lock().unwrap();
+        let git = scene.folder.git.lock().unwrap();
         assert_eq!(git.refs.len(), 2, "the words began a run of their own");
         assert_eq!(git.refs[&second.run().to_string()], second.print());
     });
@@ -152,9 +153,9 @@ fn what_is_decided_without_a_commit_is_bound_after_it_is_recorded() {
         let abandon = Life { before: Before::Abandon, git: Some((0, Fault::Before)), ..calm };
         let Ok(Stop::Decided(decision)) = scene.live(&abandon).await else { panic!("no verdict") };
         assert!(matches!(decision.verdict(), Verdict::Abandon { .. }));
-        assert!(scene.repository.0.lock().unwrap().refs.is_empty());
+        assert!(scene.folder.git.lock().unwrap().refs.is_empty());
         scene.check().await;
-        let git = scene.repository.0.lock().unwrap();
+        let git = scene.folder.git.lock().unwrap();
         assert_eq!(git.refs[&decision.run().to_string()], decision.print());
         assert_eq!(git.line().len(), 1, "nothing is committed for it");
     });
@@ -168,7 +169,7 @@ fn nothing_is_bound_unless_it_is_asked_for() {
         let Ok(Stop::Decided(_)) = scene.live(&quiet).await else { panic!("no verdict") };
         let again = scene.agent(true).open(scene.store.clone(), scene.session.as_ref().unwrap()).await;
         again.unwrap().resume(&Cancel::new()).await.unwrap();
-        let git = scene.repository.0.lock().unwrap();
+        let git = scene.folder.git.lock().unwrap();
         assert_eq!((git.refs.len(), git.calls), (0, 0), "also not later, by somebody who binds");
     });
 }
@@ -186,7 +187,7 @@ fn without_its_folder_nothing_is_done_to_a_run_that_git_may_hold() {
         assert!(matches!(&fault, RuntimeError::Workspace(fault) if fault.message.contains("its folder")));
         drop(session);
         scene.check().await;
-        assert_eq!(scene.repository.0.lock().unwrap().refs.len(), 1);
+        assert_eq!(scene.folder.git.lock().unwrap().refs.len(), 1);
     });
 }
 
@@ -207,7 +208,7 @@ fn what_a_log_from_elsewhere_was_about_to_bind_is_not_bound_here() {
                 matches!(record, Record::Note(note) if note.kind == "binding" && note.body.contains(&text))
             });
             assert!(!foreign, "{fault:?}: the end of the run was computed here");
-            let git = scene.repository.0.lock().unwrap();
+            let git = scene.folder.git.lock().unwrap();
             assert_eq!(git.refs[&decision.run().to_string()], decision.print());
         }
     });
@@ -225,7 +226,7 @@ fn what_an_imported_run_has_applied_elsewhere_is_no_part_of_its_verdict_here() {
             limits.turns = 1;
             let agent = |turns| {
                 let agent = scene.world.agent(replies(turns)).approval(Approval::Always);
-                agent.workspace(Arc::new(scene.repository.clone()))
+                agent.workspace(Arc::new(scene.folder.clone()))
             };
             let there = agent(vec![turn]).limits(limits).build().unwrap();
             let mut session = there.start(scene.store.clone(), "t", None).await.unwrap();

@@ -6,7 +6,8 @@ use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::session_store::{Batch, Claim, Position, Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, CloseAs, RuntimeError, Stop};
 
-use crate::binding_scene::{Act, Before, CALM, Fault, Life, Scene, block_on, model};
+use crate::binding_scene::{Before, CALM, Life, Scene, block_on, model};
+use crate::fake_git::{Act, Fault};
 
 /// A run whose commit is on the branch, and whose decision nobody holds: git was killed in between.
 const CUT_OFF: Life = Life { git: Some((1, Fault::BranchOnly)), ..CALM };
@@ -32,13 +33,13 @@ fn a_commit_that_a_person_took_off_is_not_put_back_and_the_verdict_says_so() {
             block_on(async {
                 let mut scene = Scene::new(names);
                 scene.live(&CUT_OFF).await.unwrap_err();
-                let ours = scene.repository.0.lock().unwrap().tip().unwrap();
+                let ours = scene.folder.git.lock().unwrap().tip().unwrap();
                 let life = Life { before: Before::Person(act), ..CALM };
                 // What is half done is brought to its end as soon as the session is opened.
                 scene.live(&life).await.unwrap();
                 let decision = scene.last().await;
                 let (mine, tip) = {
-                    let git = scene.repository.0.lock().unwrap();
+                    let git = scene.folder.git.lock().unwrap();
                     assert_eq!(git.refs[&decision.run().to_string()], decision.print(), "{act:?}");
                     (git.line().contains(&ours), git.tip().unwrap())
                 };
@@ -74,14 +75,14 @@ fn nor_does_somebody_who_commits_without_binding_put_it_back() {
     block_on(async {
         let mut scene = Scene::new(false);
         scene.live(&CUT_OFF).await.unwrap_err();
-        scene.repository.0.lock().unwrap().disturb(Act::Back);
+        scene.folder.git.lock().unwrap().disturb(Act::Back);
         let agent = scene.world.agent(model).approval(Approval::Always);
-        let agent = agent.workspace(std::sync::Arc::new(scene.repository.clone())).commits(true);
+        let agent = agent.workspace(std::sync::Arc::new(scene.folder.clone())).commits(true);
         let id = scene.session.clone().unwrap();
         let mut session = agent.build().unwrap().open(scene.store.clone(), &id).await.unwrap();
         let decision = decided(session.resume(&Cancel::new()).await);
         assert!(decision.verdict().to_string().contains("taken_back"), "{}", decision.verdict());
-        assert_eq!(scene.repository.0.lock().unwrap().line().len(), 1);
+        assert_eq!(scene.folder.git.lock().unwrap().line().len(), 1);
     });
 }
 
@@ -90,7 +91,7 @@ fn words_that_come_after_it_begin_a_commit_of_their_own() {
     block_on(async {
         let mut scene = Scene::new(true);
         scene.live(&CUT_OFF).await.unwrap_err();
-        scene.repository.0.lock().unwrap().disturb(Act::Back);
+        scene.folder.git.lock().unwrap().disturb(Act::Back);
         let words = Life { before: Before::Words, ..CALM };
         let decision = decided(scene.live(&words).await);
         assert!(matches!(decision.verdict(), Verdict::Commit { .. }), "{}", decision.verdict());
@@ -107,8 +108,8 @@ fn a_resume_that_ends_as_the_one_before_leaves_no_record() {
                 let mut scene = Scene::new(names);
                 let mut said: Vec<(String, usize)> = Vec::new();
                 for _ in 0..4 {
-                    scene.repository.0.lock().unwrap().unfit = unfit;
-                    scene.repository.0.lock().unwrap().broken = broken;
+                    scene.folder.git.lock().unwrap().unfit = unfit;
+                    scene.folder.git.lock().unwrap().broken = broken;
                     let Err(fault) = scene.live(&CALM).await else { break };
                     said.push((message(fault), scene.records().await));
                 }
@@ -138,13 +139,13 @@ fn a_resume_that_ends_as_the_one_before_leaves_no_record() {
 fn who_races_is_tried_again_a_few_times_and_each_time_anew() {
     block_on(async {
         let mut scene = Scene::new(true);
-        scene.repository.0.lock().unwrap().racing = true;
+        scene.folder.git.lock().unwrap().racing = true;
         let text = message(scene.live(&CALM).await.unwrap_err());
         assert!(text.contains("keeps moving the branch") && text.contains("it was moved"), "{text}");
         let before = scene.records().await;
         let again = message(scene.live(&CALM).await.unwrap_err());
         assert_eq!((again, scene.records().await), (text, before + 5), "five tries, a note each");
-        scene.repository.0.lock().unwrap().racing = false;
+        scene.folder.git.lock().unwrap().racing = false;
         let decision = decided(scene.live(&CALM).await);
         assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
         scene.check().await;
@@ -158,7 +159,7 @@ fn a_run_that_git_cannot_be_asked_about_can_be_abandoned() {
         block_on(async {
             let mut scene = Scene::new(true);
             scene.live(&CUT_OFF).await.unwrap_err();
-            scene.repository.0.lock().unwrap().broken = Some(0);
+            scene.folder.git.lock().unwrap().broken = Some(0);
             let id = scene.session.clone().unwrap();
             let agent = match with_folder {
                 true => scene.agent(true),
@@ -196,7 +197,7 @@ fn such_a_run_can_be_abandoned_by_a_letter() {
         block_on(async {
             let mut scene = Scene::new(true);
             scene.live(&CUT_OFF).await.unwrap_err();
-            scene.repository.0.lock().unwrap().broken = Some(0);
+            scene.folder.git.lock().unwrap().broken = Some(0);
             let id = scene.session.clone().unwrap();
             let mut session = scene.agent(true).open(scene.store.clone(), &id).await.unwrap();
             let run = session.open_run().unwrap();
@@ -249,7 +250,7 @@ fn what_is_not_bound_is_told_once_with_what_to_do() {
         let unborn = Life { git: Some((0, Fault::Before)), ..CALM };
         scene.live(&unborn).await.unwrap_err();
         let abandon = Life { before: Before::Abandon, ..CALM };
-        scene.repository.0.lock().unwrap().broken = Some(0);
+        scene.folder.git.lock().unwrap().broken = Some(0);
         let run = decided(scene.live(&abandon).await).run().to_string();
         scene.told.lock().unwrap().clear();
         let records = scene.records().await;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{Alternative, Predecessor, RunRecord, Verdict};
@@ -11,14 +10,11 @@ use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict as Answer;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
-use trunkline_runtime::{
-    Approval, Base, Cancel, Changes, CloseAs, Commits, Deciding, Limits, RuntimeError, Said, Stop, Touched,
-    Workspace, WorkspaceFault,
-};
+use trunkline_runtime::{Approval, Cancel, CloseAs, Limits, RuntimeError, Said, Stop};
 
+use crate::fake_folder::{Act, FakeFolder};
 use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line};
-use crate::verdicts::counting;
 
 fn all_ways() -> [CloseAs; 3] {
     let text = || "the \u{1b}[31mother\u{1b}[0m way\nand so on".to_owned();
@@ -291,35 +287,6 @@ async fn what_was_posted_before_a_close_letter_is_taken_in_before_it() {
     }
 }
 
-/// What a run has changed there cannot be found out.
-struct Unreadable;
-
-#[async_trait]
-impl Workspace for Unreadable {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(Base::default())
-    }
-
-    async fn changes(&self, _: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        Err(WorkspaceFault { message: "the disk is gone".to_owned() })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Unreadable {
-    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-
-    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-}
-
 #[tokio::test]
 async fn a_close_letter_that_is_refused_says_what_stood_in_its_way() {
     let world = World::default();
@@ -327,7 +294,9 @@ async fn a_close_letter_that_is_refused_says_what_stood_in_its_way() {
     let mut limits = Limits::default();
     limits.turns = 1;
     let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
-    let mut story = Story::begin(world, agent.workspace(Arc::new(Unreadable))).await;
+    let folder = FakeFolder::plain();
+    folder.fail(&[Act::Changes], usize::MAX, "the disk is gone");
+    let mut story = Story::begin(world, agent.workspace(Arc::new(folder))).await;
     assert_eq!(stop_line(&story.prompt("write a").await), "at the limit of turns");
     let (id, run) = (story.id(), story.session.open_run().unwrap());
     let close = CloseAs::Checkpoint { words: "so far".to_owned() };
@@ -347,7 +316,7 @@ async fn what_was_done_and_is_not_wanted_is_an_alternative() {
     let mut limits = Limits::default();
     limits.turns = 1;
     let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
-    let agent = agent.workspace(Arc::new(counting()));
+    let agent = agent.workspace(Arc::new(FakeFolder::counting()));
     let mut story = Story::begin(world, agent).await;
     story.prompt("write a").await.unwrap();
     let decision = story.session.close_run(CloseAs::Abandon { reason: "wrong".to_owned() }).await.unwrap();
@@ -469,7 +438,7 @@ async fn a_run_is_put_down_where_its_files_are_or_given_up_anywhere() {
     let mut limits = Limits::default();
     limits.turns = 1;
     let agent = || world.agent(replies(vec![edit.clone()])).approval(Approval::Always).limits(limits);
-    let there = agent().workspace(Arc::new(counting())).build().unwrap();
+    let there = agent().workspace(Arc::new(FakeFolder::counting())).build().unwrap();
     let store = Arc::new(MemoryStore::new());
     let mut session = there.start(store.clone(), "t", None).await.unwrap();
     session.prompt("write a", &Cancel::new()).await.unwrap();

@@ -17,6 +17,7 @@ use trunkline_runtime::{
     ToolOutput, decided_runs,
 };
 
+use crate::fake_folder::READING;
 use crate::kills::{Death, Mortal};
 use crate::looking::{Command, Scene};
 use crate::story::World;
@@ -125,7 +126,10 @@ async fn where_a_look_failed_only_what_changed_until_the_next_one_counts() {
     let write = move |path: &str| world.files.lock().unwrap().insert(path.to_owned(), "by hand".to_owned());
     let script = move |request: &trunkline_runtime::providers::Request| {
         let step = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
-        folder.0.broken.store(step < 2, Ordering::SeqCst);
+        match step {
+            0 | 1 => folder.fail(READING, usize::MAX, "it cannot be read"),
+            _ => folder.mend(),
+        }
         write(["early", "meanwhile", "after", "late"][step]);
         match step {
             3 => Turn::say("done"),

@@ -2,54 +2,15 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Log, Note, Record};
-use trunkline_runtime::{
-    Approval, Base, ChangedFile, Changes, CloseAs, Commits, DecidedRuns, Deciding, FileChange, Limits,
-    Touched, View, Workspace, WorkspaceFault, across, decided_runs, family,
-};
+use trunkline_runtime::{Approval, CloseAs, DecidedRuns, Limits, View, across, decided_runs, family};
 
+use crate::fake_folder::FakeFolder;
 use crate::story::{Story, World, replies};
 
 const LAYER: &str = "decision";
-
-/// A folder without version control in which every file that was written is new.
-pub(crate) struct Folder;
-
-#[async_trait]
-impl Workspace for Folder {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(Base::default())
-    }
-
-    async fn changes(&self, _: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        let added = |file: &Touched| ChangedFile {
-            path: file.path.clone(),
-            change: FileChange::Added,
-            added: Some(1),
-            deleted: Some(0),
-        };
-        let files = touched.iter().map(added).collect();
-        Ok(Changes { files, diff: "+new\n".to_owned(), tree: None })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Folder {
-    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-
-    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-}
 
 /// Three runs: one that ran the same command twice, one that wrote a file, one that is open.
 async fn log() -> (Story, Log) {
@@ -62,7 +23,8 @@ async fn log() -> (Story, Log) {
         Turn::new().call("c3", "edit", &json!({ "path": "a", "text": "new" })),
         Turn::say("I wrote a."),
     ];
-    let agent = world.agent(replies(turns)).approval(Approval::Always).workspace(Arc::new(Folder));
+    let agent =
+        world.agent(replies(turns)).approval(Approval::Always).workspace(Arc::new(FakeFolder::plain()));
     let mut story = Story::begin(world, agent).await;
     story.prompt("check it").await.unwrap();
     story.prompt("write a").await.unwrap();
@@ -129,7 +91,7 @@ async fn what_a_person_has_put_down_leads_to_its_patch_set() {
         let mut limits = Limits::default();
         limits.turns = 1;
         let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
-        let mut story = Story::begin(world, agent.workspace(Arc::new(Folder))).await;
+        let mut story = Story::begin(world, agent.workspace(Arc::new(FakeFolder::plain()))).await;
         story.prompt("write a").await.unwrap();
         let decision = story.session.close_run(how.clone()).await.unwrap();
         assert!(decision.cites().files.is_empty() && decision.verdict().patch_set().is_none());

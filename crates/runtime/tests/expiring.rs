@@ -11,10 +11,10 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Outcome, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{
-    Access, AgentBuilder, Base, Cancel, Changes, Commits, Decider, Deciding, Executor, Said, Session, Tool,
-    ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
+    Access, AgentBuilder, Cancel, Decider, Executor, Said, Session, Tool, ToolContext, ToolOutput,
 };
 
+use crate::fake_folder::{Act, FakeFolder};
 use crate::many::{Disk, Lacks, Many};
 use crate::recovering::{agent, soon, three, words};
 use crate::story::{World, replies, stop_line};
@@ -174,45 +174,14 @@ async fn what_was_declined_in_time_is_declined_once_however_long_its_tool_takes_
     }
 }
 
-/// Files that take three seconds to look at.
-struct SlowToLook(Arc<Mutex<u64>>);
-
-#[async_trait]
-impl Workspace for SlowToLook {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(Base { commit: None, tree: Some("a".repeat(40)) })
-    }
-
-    async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
-        *self.0.lock().unwrap() += 3_000;
-        self.base().await.map(Some)
-    }
-
-    async fn changes(&self, _: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        Ok(Changes::default())
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for SlowToLook {
-    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-
-    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        Ok(None)
-    }
-}
-
 #[tokio::test]
 async fn a_call_that_was_in_time_runs_however_long_the_files_are_looked_at_before() {
     let call = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
     let (agent, _, now) = slow(vec![call, Turn::say("done")]);
-    let mut session = start(agent.workspace(Arc::new(SlowToLook(Arc::clone(&now))))).await;
+    let clock = Arc::clone(&now);
+    let slow_to_look = move |act| *clock.lock().unwrap() += if act == Act::Look { 3_000 } else { 0 };
+    let folder = FakeFolder::counting().looks().on_call(slow_to_look);
+    let mut session = start(agent.workspace(Arc::new(folder))).await;
     assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
     *now.lock().unwrap() += 8_000;
     session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();

@@ -1,91 +1,28 @@
 //! What a folder says, or a log from elsewhere says of one, that cannot be taken as it is.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{PatchSet, Verdict};
 use trunkline_runtime::message_tree::{NameKind, Naming, Timestamp};
 use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Record, SessionStore};
-use trunkline_runtime::{
-    AgentBuilder, Approval, Base, ChangedFile, Changes, CloseAs, Commits, Deciding, FileChange, Limits, Stop,
-    Touched, Workspace, WorkspaceFault, distrust,
-};
+use trunkline_runtime::{AgentBuilder, Approval, Base, CloseAs, Limits, Stop, distrust};
 
+use crate::fake_folder::{Act, FakeFolder};
 use crate::story::{Story, World, replies, stop_line};
 
-/// A folder that keeps what it is given to hand to git.
-#[derive(Default)]
-struct Folder {
-    base: Base,
-    /// The names of what was changed.
-    names: Vec<&'static str>,
-    broken: Mutex<bool>,
-    handed: Mutex<Vec<Base>>,
-}
-
-struct Shared(Arc<Folder>);
-
-impl Folder {
-    fn hand(&self, base: &Base) {
-        self.handed.lock().unwrap().push(base.clone());
-    }
-}
-
-#[async_trait]
-impl Workspace for Shared {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(self.0.base.clone())
-    }
-
-    async fn changes(&self, base: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        self.0.hand(base);
-        if *self.0.broken.lock().unwrap() {
-            return Err(WorkspaceFault { message: "the index is damaged".to_owned() });
-        }
-        let files = self.0.names.iter().map(|name| ChangedFile {
-            path: (*name).to_owned(),
-            change: FileChange::Added,
-            added: Some(1),
-            deleted: Some(0),
-        });
-        Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some("a".repeat(40)) })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Shared {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.0.hand(&deciding.base);
-        Ok(Some("c".repeat(40)))
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.0.hand(&deciding.base);
-        Ok(None)
-    }
-}
-
 /// An agent that writes `a`, and stops before it says so.
-fn agent(world: &World, folder: &Arc<Folder>) -> AgentBuilder {
+fn agent(world: &World, folder: &FakeFolder) -> AgentBuilder {
     let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
     let mut limits = Limits::default();
     limits.turns = 1;
     let agent = world.agent(replies(vec![edit, Turn::say("done"), Turn::say("again")]));
-    agent
-        .approval(Approval::Always)
-        .limits(limits)
-        .workspace(Arc::new(Shared(Arc::clone(folder))))
-        .commits(true)
+    agent.approval(Approval::Always).limits(limits).workspace(Arc::new(folder.clone())).commits(true)
 }
 
-async fn at_the_limit(folder: &Arc<Folder>) -> Story {
+async fn at_the_limit(folder: &FakeFolder) -> Story {
     let world = World::default();
     let agent = agent(&world, folder);
     let mut story = Story::begin(world, agent).await;
@@ -98,7 +35,7 @@ async fn at_the_limit(folder: &Arc<Folder>) -> Story {
 async fn what_an_imported_run_began_on_is_not_handed_to_git_and_it_goes_on_from_what_is_here() {
     let base = Base { commit: Some("b".repeat(40)), tree: Some("--output=/elsewhere".to_owned()) };
     for imported in [false, true] {
-        let there = Arc::new(Folder { base: base.clone(), names: vec!["a"], ..Folder::default() });
+        let there = FakeFolder::naming(vec!["a"]).begun_on(base.clone());
         let Story { world, store, session, .. } = at_the_limit(&there).await;
         let id = session.id().clone();
         drop(session);
@@ -107,12 +44,13 @@ async fn what_an_imported_run_began_on_is_not_handed_to_git_and_it_goes_on_from_
             store.post(&id, &letter.kind, &letter.body, letter.at).await.unwrap();
         }
         let found = Base { commit: Some("d".repeat(40)), tree: Some("e".repeat(40)) };
-        let here = Arc::new(Folder { base: found.clone(), names: vec!["a"], ..Folder::default() });
+        let here = FakeFolder::naming(vec!["a"]).begun_on(found.clone());
         let agent = agent(&world, &here).build().unwrap();
         let mut session = agent.open(store, &id).await.unwrap();
         let how = CloseAs::Checkpoint { words: "so far".to_owned() };
         session.close_run(how).await.unwrap();
-        let handed = here.handed.lock().unwrap();
+        let calls = here.kept.lock().unwrap().calls.clone();
+        let handed: Vec<Base> = calls.into_iter().filter_map(|call| call.base).collect();
         let expected = if imported { found } else { base.clone() };
         assert!(
             !handed.is_empty() && handed.iter().all(|handed| *handed == expected),
@@ -126,7 +64,7 @@ async fn two_names_that_become_one_path_do_not_keep_a_run_from_its_verdict() {
     // Bytes that are no UTF-8 come as the sign for that; what a path cannot hold is spelled out, as somebody may have
     // called a file.
     for names in [["x\u{fffd}", "x\u{fffd}"], ["C:x", "C%3Ax"], ["C%3Ax", "C:x"]] {
-        let folder = Arc::new(Folder { names: names.to_vec(), ..Folder::default() });
+        let folder = FakeFolder::naming(names.to_vec()).begun_on(Base::default());
         let mut story = at_the_limit(&folder).await;
         let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict: {names:?}") };
         assert!(matches!(decision.verdict(), Verdict::Commit { .. }), "{names:?}");
@@ -143,10 +81,10 @@ async fn two_names_that_become_one_path_do_not_keep_a_run_from_its_verdict() {
 
 #[tokio::test]
 async fn a_close_that_a_fault_of_the_folder_refuses_holds_up_no_later_letter() {
-    let folder = Arc::new(Folder { names: vec!["a"], ..Folder::default() });
+    let folder = FakeFolder::naming(vec!["a"]).begun_on(Base::default());
     let mut story = at_the_limit(&folder).await;
     let (id, run) = (story.id(), story.session.open_run().unwrap());
-    *folder.broken.lock().unwrap() = true;
+    folder.fail(&[Act::Changes], usize::MAX, "the index is damaged");
     let close = CloseAs::Checkpoint { words: "so far".to_owned() };
     let first = Order::CloseRun { run, close };
     let first = post(story.store.as_ref(), &id, &first, Timestamp(1)).await.unwrap();
@@ -165,7 +103,7 @@ async fn a_close_that_a_fault_of_the_folder_refuses_holds_up_no_later_letter() {
     let second = settled(story.store.as_ref(), &id, second).await.unwrap();
     assert!(matches!(second, Settled::Done { .. }), "{second:?}");
     assert!(story.session.open_run().is_some(), "the run is as it was");
-    *folder.broken.lock().unwrap() = false;
+    folder.mend();
     let how = CloseAs::Abandon { reason: "enough".to_owned() };
     assert!(story.session.close_run(how).await.is_ok(), "and can be closed once the folder is mended");
 }

@@ -1,7 +1,6 @@
 //! Which changes are the run's, and which somebody else's, also through kills: by looks around calls.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -11,139 +10,11 @@ use trunkline_runtime::decision_objects::{Decision, PatchSet, Verdict};
 use trunkline_runtime::message_tree::{Role, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
-use trunkline_runtime::{
-    Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Commits, Deciding, Event, FileChange, OwnChanges,
-    Span, Stop, Tool, ToolContext, ToolOutput, Touched, Workspace, WorkspaceFault,
-};
+use trunkline_runtime::{Approval, Cancel, CloseAs, Event, Stop, Tool, ToolContext, ToolOutput};
 
+use crate::fake_folder::{Act as Asked, FakeFolder, READING, differing};
 use crate::kills::{Death, Mortal};
 use crate::story::World;
-
-type Files = BTreeMap<String, String>;
-
-/// Version control in memory that can tell what is different between two looks.
-#[derive(Clone, Default)]
-pub(crate) struct Folder(pub(crate) Arc<Inner>);
-
-#[derive(Default)]
-pub(crate) struct Inner {
-    files: Arc<Mutex<Files>>,
-    trees: Mutex<Vec<Files>>,
-    commits: Mutex<Vec<Deciding>>,
-    looks: AtomicUsize,
-    /// It cannot tell any more, or could not yet.
-    blind: AtomicBool,
-    /// It cannot be read at all.
-    pub(crate) broken: AtomicBool,
-}
-
-impl Folder {
-    fn keep(&self, files: Files) -> String {
-        let mut trees = self.0.trees.lock().unwrap();
-        let known = trees.iter().position(|known| *known == files);
-        let at = known.unwrap_or_else(|| {
-            trees.push(files);
-            trees.len() - 1
-        });
-        format!("{at:040x}")
-    }
-
-    fn tree(&self, name: &str) -> Files {
-        self.0.trees.lock().unwrap()[usize::from_str_radix(name, 16).unwrap()].clone()
-    }
-
-    fn now(&self) -> Files {
-        self.0.files.lock().unwrap().clone()
-    }
-
-    fn base_now(&self) -> Result<Base, WorkspaceFault> {
-        if self.0.broken.load(Ordering::SeqCst) {
-            return Err(WorkspaceFault { message: "it cannot be read".to_owned() });
-        }
-        Ok(Base { commit: None, tree: Some(self.keep(self.now())) })
-    }
-
-    fn changes_to(&self, base: &Base, after: Files) -> Changes {
-        let before = self.tree(base.tree.as_ref().unwrap());
-        let file =
-            |path: String| ChangedFile { path, change: FileChange::Modified, added: None, deleted: None };
-        let files = differing(&before, &after).into_iter().map(file).collect();
-        Changes { files, diff: String::new(), tree: Some(self.keep(after)) }
-    }
-}
-
-fn differing(one: &Files, other: &Files) -> BTreeSet<String> {
-    let all: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    all.into_iter().filter(|path| one.get(*path) != other.get(*path)).cloned().collect()
-}
-
-#[async_trait]
-impl Workspace for Folder {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        self.base_now()
-    }
-
-    async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
-        self.0.looks.fetch_add(1, Ordering::SeqCst);
-        match self.0.blind.load(Ordering::SeqCst) {
-            true => Ok(None),
-            false => self.base_now().map(Some),
-        }
-    }
-
-    async fn changes(&self, base: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        self.base_now()?;
-        Ok(self.changes_to(base, self.now()))
-    }
-
-    async fn own_changes(
-        &self,
-        base: &Base,
-        touched: &[Touched],
-        spans: &[Span],
-    ) -> Result<OwnChanges, WorkspaceFault> {
-        let now = self.base_now()?;
-        let tree = |base: &Base| self.tree(base.tree.as_ref().unwrap());
-        let mut ours: BTreeSet<String> = touched.iter().map(|touch| touch.path.clone()).collect();
-        for Span { from, to } in spans {
-            ours.extend(differing(&tree(from), &tree(to.as_ref().unwrap_or(&now))));
-        }
-        let (mut after, now) = (tree(base), tree(&now));
-        for path in &ours {
-            match now.get(path) {
-                Some(text) => after.insert(path.clone(), text.clone()),
-                None => after.remove(path),
-            };
-        }
-        let others = differing(&after, &now).into_iter().collect();
-        let changes = self.changes_to(base, after);
-        Ok(OwnChanges { changes, others, made: Some(Vec::new()), ..OwnChanges::default() })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Folder {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        if self.find_commit(deciding).await?.is_none() {
-            let (tree, now) = (self.tree(&deciding.tree), self.now());
-            let changed = differing(&self.tree(deciding.base.tree.as_ref().unwrap()), &tree);
-            let stale = changed.iter().any(|path| tree.get(path) != now.get(path));
-            assert!(!stale, "what is committed is in the folder");
-            self.0.commits.lock().unwrap().push(deciding.clone());
-        }
-        self.find_commit(deciding).await
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        let commits = self.0.commits.lock().unwrap();
-        let at = commits.iter().position(|made| made.patch_set == deciding.patch_set);
-        Ok(at.map(|at| format!("{:040x}", at + 1)))
-    }
-}
 
 /// A command: writes a file at once, as one that is approved or sandboxed does.
 pub(crate) struct Command {
@@ -212,7 +83,7 @@ fn some_foreign() -> impl Strategy<Value = Foreign> {
 
 pub(crate) struct Scene {
     pub(crate) world: World,
-    pub(crate) folder: Folder,
+    pub(crate) folder: FakeFolder,
     pub(crate) seen: Arc<Mutex<Seen>>,
     told: Arc<Mutex<Vec<String>>>,
 }
@@ -223,7 +94,7 @@ impl Scene {
         for path in ["gone", "kept"] {
             world.files.lock().unwrap().insert(path.to_owned(), "before".to_owned());
         }
-        let folder = Folder(Arc::new(Inner { files: Arc::clone(&world.files), ..Inner::default() }));
+        let folder = FakeFolder::of(&world.files).looks();
         Scene { world, folder, seen: Arc::default(), told: Arc::default() }
     }
 
@@ -346,7 +217,7 @@ fn check(acts: &[Act], foreign: &Foreign, deaths: &[usize], death: Death) {
         let foreign = has.iter().find(|path| !seen.ours.contains(*path) && !seen.maybe.contains(*path));
         assert_eq!(foreign, None, "what somebody else wrote is not: {has:?}");
         // What is committed is what the patch set says, once.
-        let commits = scene.folder.0.commits.lock().unwrap();
+        let commits = scene.folder.kept.lock().unwrap().commits.clone();
         match decision.verdict() {
             Verdict::Commit { .. } => {
                 assert_eq!(commits.len(), 1);
@@ -397,8 +268,8 @@ fn what_was_announced_is_computed_anew_after_a_kill() {
 
 /// A run of one command, and of a person who writes `mine` meanwhile. Returns the patch set, and how often it was looked.
 async fn one_command(
-    before_it: impl Fn(&Folder),
-    after_opening: impl Fn(&Folder) + Send + Sync + 'static,
+    before_it: impl Fn(&FakeFolder),
+    after_opening: impl Fn(&FakeFolder) + Send + Sync + 'static,
 ) -> (Vec<String>, usize) {
     let scene = Scene::new();
     before_it(&scene.folder);
@@ -415,7 +286,7 @@ async fn one_command(
             Turn::new().call("c0", "run", &json!({ "path": "a" }))
         }
         1 => {
-            folder.0.broken.store(false, Ordering::SeqCst);
+            folder.mend();
             Turn::new().call("c1", "read", &json!({ "path": "a" })).call(
                 "c2",
                 "edit",
@@ -433,7 +304,7 @@ async fn one_command(
         panic!("no verdict")
     };
     let set = scene.files_of(store.as_ref(), session.id(), &decision).await;
-    (set.into_iter().collect(), scene.folder.0.looks.load(Ordering::SeqCst))
+    (set.into_iter().collect(), scene.folder.count(Asked::Look))
 }
 
 #[tokio::test]
@@ -445,13 +316,13 @@ async fn a_look_is_taken_around_what_may_change_something_and_nowhere_else() {
 #[tokio::test]
 async fn where_nobody_could_look_everything_counts() {
     let all = ["a", "b", "mine"].map(str::to_owned);
-    let blind = |folder: &Folder| folder.0.blind.store(true, Ordering::SeqCst);
-    let sees = |folder: &Folder| folder.0.blind.store(false, Ordering::SeqCst);
+    let blind = |folder: &FakeFolder| folder.kept.lock().unwrap().blind = true;
+    let sees = |folder: &FakeFolder| folder.kept.lock().unwrap().blind = false;
     // As a run that an older version has begun.
     assert_eq!(one_command(blind, sees).await.0, all);
     assert_eq!(one_command(|_| {}, blind).await.0, all);
     // A fault keeps no call from running.
-    let broken = |folder: &Folder| folder.0.broken.store(true, Ordering::SeqCst);
+    let broken = |folder: &FakeFolder| folder.fail(READING, usize::MAX, "it cannot be read");
     assert_eq!(one_command(|_| {}, broken).await.0, all);
 }
 
@@ -463,7 +334,7 @@ async fn a_run_is_abandoned_also_if_nobody_can_tell_what_it_changed() {
     let agent = scene.agent(vec![Act::Run("a")], Vec::new()).limits(limits).build().unwrap();
     let mut session = agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap();
     session.prompt("work", &Cancel::new()).await.unwrap();
-    scene.folder.0.broken.store(true, Ordering::SeqCst);
+    scene.folder.fail(READING, usize::MAX, "it cannot be read");
     let put_down = session.close_run(CloseAs::Checkpoint { words: "here".to_owned() }).await;
     assert!(put_down.is_err(), "what is gone on from has to be known");
     let decision = session.close_run(CloseAs::Abandon { reason: "no".to_owned() }).await.unwrap();
@@ -485,7 +356,7 @@ async fn files_keep_their_names_through_a_kill_behind_the_commit() {
         let id = session.id().clone();
         let _ = session.prompt("work", &Cancel::new()).await;
         drop(session);
-        committed += usize::from(!scene.folder.0.commits.lock().unwrap().is_empty());
+        committed += usize::from(!scene.folder.kept.lock().unwrap().commits.is_empty());
         let mut session = agent.open(Arc::clone(&inner), &id).await.unwrap();
         let _ = session.resume(&Cancel::new()).await;
         let log = inner.load(&id).await.unwrap();

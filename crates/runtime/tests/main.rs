@@ -28,6 +28,8 @@ mod deciding;
 mod disturbed;
 mod events;
 mod expiring;
+mod fake_folder;
+mod fake_git;
 mod faults;
 mod folders;
 mod idle;

@@ -1,9 +1,7 @@
 //! What a run changed, taken back by a run of its own, also through kills.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,179 +9,14 @@ use trunkline_runtime::decision_objects::{DecisionId, Verdict};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
-use trunkline_runtime::{
-    Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Commits, Comparison, Deciding, FileChange,
-    FileStates, KeptFile, Left, Limits, Permit, Restore, RuntimeError, Session, Span, Touched, Workspace,
-    WorkspaceFault,
-};
+use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, Left, Limits, RuntimeError, Session};
 
+use crate::fake_folder::{FakeFolder, Files, files};
 use crate::kills::{Death, Mortal};
 use crate::story::{World, replies, stop_line};
 
-pub(crate) type Files = BTreeMap<String, String>;
-
-/// Version control in memory: each snapshot is a tree, and a restore can be cut off after some of its files.
-#[derive(Clone, Default)]
-pub(crate) struct Trees {
-    pub(crate) files: Arc<Mutex<Files>>,
-    trees: Arc<Mutex<Vec<Files>>>,
-    commits: Arc<Mutex<Vec<String>>>,
-    /// After so many files a restore fails, as if its process had died.
-    cut_after: Arc<Mutex<Option<usize>>>,
-    /// The trees whose files are not kept any more.
-    forgets: Arc<Mutex<Vec<String>>>,
-}
-
-impl Trees {
-    pub(crate) fn now(&self) -> Files {
-        self.files.lock().unwrap().clone()
-    }
-
-    fn snapshot(&self) -> String {
-        let mut trees = self.trees.lock().unwrap();
-        trees.push(self.now());
-        format!("{:040x}", trees.len() - 1)
-    }
-
-    pub(crate) fn tree(&self, name: &str) -> Files {
-        self.trees.lock().unwrap()[usize::from_str_radix(name, 16).unwrap()].clone()
-    }
-}
-
-pub(crate) fn digest(content: &str) -> String {
-    format!("sha256:{}", trunkline_runtime::decision_objects::Digest::of(content.as_bytes()))
-}
-
-#[async_trait]
-impl Workspace for Trees {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(Base { commit: None, tree: Some(self.snapshot()) })
-    }
-
-    async fn changes(&self, base: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        let (before, now) = (self.tree(base.tree.as_ref().unwrap()), self.now());
-        let paths: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-        let differing = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
-        let files = differing.map(|path| ChangedFile {
-            path: path.clone(),
-            change: match (before.get(path), now.get(path)) {
-                (None, _) => FileChange::Added,
-                (_, None) => FileChange::Deleted,
-                _ => FileChange::Modified,
-            },
-            added: None,
-            deleted: None,
-        });
-        Ok(Changes { files: files.collect(), diff: String::new(), tree: Some(self.snapshot()) })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-
-    fn as_restore(&self) -> Option<&dyn Restore> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Trees {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        if let Some(done) = self.find_commit(deciding).await? {
-            return Ok(Some(done));
-        }
-        self.commits.lock().unwrap().push(deciding.patch_set.clone());
-        self.find_commit(deciding).await
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        let commits = self.commits.lock().unwrap();
-        let at = commits.iter().position(|made| *made == deciding.patch_set);
-        Ok(at.map(|at| format!("{:040x}", at + 1)))
-    }
-}
-
-#[async_trait]
-impl Restore for Trees {
-    async fn states(
-        &self,
-        base: &Base,
-        after: Option<&str>,
-        touched: &[Touched],
-        _spans: Option<&[Span]>,
-        paths: &[String],
-    ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        let was = |path: &String| touched.iter().find(|touch| touch.path == *path)?.before.clone();
-        let Some(after) = after else {
-            let now = self.now();
-            let state = |path: &String| FileStates {
-                path: path.clone(),
-                before: was(path),
-                after: now.get(path).map(|text| digest(text)),
-                before_executable: None,
-                after_executable: None,
-            };
-            return Ok(paths.iter().map(state).collect());
-        };
-        let (before, after) = (self.tree(base.tree.as_ref().unwrap()), self.tree(after));
-        let state = |path: &String| FileStates {
-            path: path.clone(),
-            before: before.get(path).map(|text| digest(text)),
-            after: after.get(path).map(|text| digest(text)),
-            before_executable: None,
-            after_executable: None,
-        };
-        Ok(paths.iter().map(state).collect())
-    }
-
-    async fn compare(&self, left: &Left, _: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
-        let now = self.now();
-        let mut found = Comparison::default();
-        for file in &left.files {
-            match now.get(&file.path).map(|text| digest(text)) {
-                same if same == file.before => {}
-                same if same == file.after => found.files.push(ChangedFile {
-                    path: file.path.clone(),
-                    change: FileChange::Modified,
-                    added: None,
-                    deleted: None,
-                }),
-                _ => found.conflicts.push(format!("{} has been changed since", file.path)),
-            }
-        }
-        Ok(found)
-    }
-
-    async fn restore(&self, left: &Left, kept: &[KeptFile], _: &Permit) -> Result<(), WorkspaceFault> {
-        if self.forgets.lock().unwrap().contains(left.base.tree.as_ref().unwrap()) {
-            return Err(WorkspaceFault { message: "nothing was put back: it is not kept".to_owned() });
-        }
-        let found = self.compare(left, kept).await?;
-        if !found.conflicts.is_empty() {
-            return Err(WorkspaceFault { message: found.conflicts.join("; ") });
-        }
-        let before = self.tree(left.base.tree.as_ref().unwrap());
-        let mut cut = self.cut_after.lock().unwrap();
-        for file in &found.files {
-            if let Some(more) = cut.as_mut() {
-                if *more == 0 {
-                    *cut = None;
-                    return Err(WorkspaceFault { message: "the power went out".to_owned() });
-                }
-                *more -= 1;
-            }
-            let mut files = self.files.lock().unwrap();
-            match before.get(&file.path) {
-                Some(text) => files.insert(file.path.clone(), text.clone()),
-                None => files.remove(&file.path),
-            };
-        }
-        Ok(())
-    }
-}
-
 pub(crate) struct Scene {
-    pub(crate) trees: Trees,
+    pub(crate) folder: FakeFolder,
     pub(crate) agent: Agent,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) session: Session,
@@ -193,7 +26,7 @@ pub(crate) struct Scene {
 pub(crate) async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -> Scene {
     let world = World::default();
     *world.files.lock().unwrap() = before.clone();
-    let trees = Trees { files: Arc::clone(&world.files), ..Trees::default() };
+    let folder = FakeFolder::of(&world.files).restores();
     let mut turns = Vec::new();
     for (number, writes) in runs.iter().enumerate() {
         let mut turn = Turn::new();
@@ -203,18 +36,14 @@ pub(crate) async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commi
         turns.extend([turn, Turn::say("done")]);
     }
     let agent = world.agent(replies(turns)).approval(Approval::Always).commits(commits);
-    let agent = agent.workspace(Arc::new(trees.clone())).build().unwrap();
+    let agent = agent.workspace(Arc::new(folder.clone())).build().unwrap();
     let store = Arc::new(MemoryStore::new());
     let mut session = agent.start(store.clone(), "t", None).await.unwrap();
     for number in 0..runs.len() {
         let stop = session.prompt(&format!("run {number}"), &Cancel::new()).await;
         assert!(stop_line(&stop).starts_with("decided "), "{}", stop_line(&stop));
     }
-    Scene { trees, agent, store, session }
-}
-
-pub(crate) fn files(of: &[(&str, &str)]) -> Files {
-    of.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    Scene { folder, agent, store, session }
 }
 
 pub(crate) fn ids(session: &Session) -> Vec<DecisionId> {
@@ -230,7 +59,7 @@ async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
         let preview = scene.session.preview_rollback(of).await.unwrap();
         assert_eq!(preview.files.len(), 2);
         let decision = scene.session.rollback(of).await.unwrap();
-        assert_eq!(scene.trees.now(), before);
+        assert_eq!(scene.folder.now(), before);
         let Verdict::Rollback { of: undone, reverted_to, patch_set } = decision.verdict() else { panic!() };
         assert_eq!((*undone, reverted_to.is_some(), patch_set.is_some()), (of, commits, true));
         assert_eq!(decision.cites().files.len(), 2);
@@ -241,7 +70,7 @@ async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
         assert!(again.to_string().contains("already rolled back"), "{again}");
         // What took it back can be taken back.
         scene.session.rollback(decision.id()).await.unwrap();
-        assert_eq!(scene.trees.now(), files(&[("a", "new"), ("b", "more")]));
+        assert_eq!(scene.folder.now(), files(&[("a", "new"), ("b", "more")]));
     }
 }
 
@@ -250,16 +79,16 @@ async fn what_somebody_else_has_written_since_is_in_the_way_and_nothing_is_touch
     let mut scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "1")], vec![("b", "2")]], false).await;
     let (first, second) = (ids(&scene.session)[0], ids(&scene.session)[1]);
     let (files_before, records) =
-        (scene.trees.now(), scene.store.info(scene.session.id()).await.unwrap().records);
+        (scene.folder.now(), scene.store.info(scene.session.id()).await.unwrap().records);
     let fault = scene.session.rollback(first).await.unwrap_err();
     assert!(matches!(&fault, RuntimeError::Conflicts { conflicts, .. } if conflicts.len() == 1));
     assert!(fault.to_string().contains("b has been changed since"), "{fault}");
-    assert_eq!(scene.trees.now(), files_before);
+    assert_eq!(scene.folder.now(), files_before);
     assert_eq!(scene.store.info(scene.session.id()).await.unwrap().records, records);
     // From the newest to the oldest it goes.
     scene.session.rollback(second).await.unwrap();
     scene.session.rollback(first).await.unwrap();
-    assert_eq!(scene.trees.now(), Files::new());
+    assert_eq!(scene.folder.now(), Files::new());
 }
 
 #[tokio::test]
@@ -285,12 +114,12 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
         for death in [Death::Lost, Death::Kept, Death::Fenced] {
             for life in 0..7 {
                 let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
-                let Scene { trees, agent, store, session } = scene;
-                let (id, of, left) = (session.id().clone(), ids(&session)[0], trees.now());
+                let Scene { folder, agent, store, session } = scene;
+                let (id, of, left) = (session.id().clone(), ids(&session)[0], folder.now());
                 drop(session);
                 // Who was fenced out may be alive: a minute later its time is over.
                 let later = World::default().agent(replies(Vec::new())).commits(commits);
-                let later = later.clock(|| Timestamp(1_000_000)).workspace(Arc::new(trees.clone()));
+                let later = later.clock(|| Timestamp(1_000_000)).workspace(Arc::new(folder.clone()));
                 let later = later.build().unwrap();
                 let mortal = Arc::new(Mortal::new(store.clone(), life, death));
                 let mut session = agent.open(mortal, &id).await.unwrap();
@@ -300,15 +129,15 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
                 let begun =
                     session.decisions().iter().any(|one| matches!(one.verdict(), Verdict::Rollback { .. }));
                 assert!(begun || !ended);
-                assert_eq!(trees.now(), if begun { before.clone() } else { left }, "{death:?} {life}");
+                assert_eq!(folder.now(), if begun { before.clone() } else { left }, "{death:?} {life}");
                 assert!(session.open_run().is_none());
                 if !begun {
                     session.rollback(of).await.unwrap();
                 }
-                assert_eq!(trees.now(), before);
+                assert_eq!(folder.now(), before);
                 assert_eq!(session.decisions().iter().count(), 2, "one verdict for each run");
                 assert_eq!(
-                    trees.commits.lock().unwrap().len(),
+                    folder.kept.lock().unwrap().commits.len(),
                     2 * usize::from(commits),
                     "no commit is made twice"
                 );
@@ -326,8 +155,8 @@ async fn a_rollback_one_write_of_which_failed_comes_to_one_end_with_the_next_cal
         for death in [Death::Once, Death::Unheard] {
             for (life, next) in (0..6).flat_map(|life| [0, 1, 2].map(|next| (life, next))) {
                 let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
-                let Scene { trees, agent, store, session } = scene;
-                let (id, of, left) = (session.id().clone(), ids(&session)[0], trees.now());
+                let Scene { folder, agent, store, session } = scene;
+                let (id, of, left) = (session.id().clone(), ids(&session)[0], folder.now());
                 drop(session);
                 let mortal = Arc::new(Mortal::new(store.clone(), life, death));
                 let mut session = agent.open(mortal, &id).await.unwrap();
@@ -345,9 +174,9 @@ async fn a_rollback_one_write_of_which_failed_comes_to_one_end_with_the_next_cal
                 let rollbacks =
                     rollbacks.filter(|one| matches!(one.verdict(), Verdict::Rollback { .. })).count();
                 met[rollbacks] += 1;
-                assert_eq!(trees.now(), if rollbacks == 1 { before.clone() } else { left }, "{when}");
+                assert_eq!(folder.now(), if rollbacks == 1 { before.clone() } else { left }, "{when}");
                 assert!(session.open_run().is_none(), "{when}");
-                let made = trees.commits.lock().unwrap().len();
+                let made = folder.kept.lock().unwrap().commits.len();
                 assert_eq!(made, (1 + rollbacks) * usize::from(commits), "{when}");
                 // The log says the same.
                 drop(session);
@@ -368,15 +197,15 @@ async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
     let before = files(&[("a", "old"), ("b", "old")]);
     for done in 1..3 {
         let scene = after_runs(&before, &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
-        let Scene { trees, agent, store, mut session } = scene;
+        let Scene { folder, agent, store, mut session } = scene;
         let of = ids(&session)[0];
-        *trees.cut_after.lock().unwrap() = Some(done);
+        folder.kept.lock().unwrap().cut_after = Some(done);
         session.rollback(of).await.unwrap_err();
         assert!(session.open_run().is_some(), "nobody calls it done");
         let id = session.id().clone();
         drop(session);
         let session = agent.open(store, &id).await.unwrap();
-        assert_eq!(trees.now(), before);
+        assert_eq!(folder.now(), before);
         assert!(session.open_run().is_none());
     }
 }
@@ -385,36 +214,36 @@ async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
 async fn cut_off_and_written_into() -> (Scene, DecisionId) {
     // What is as before already was put back by nobody.
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
-    let Scene { trees, agent, store, mut session } = scene;
-    trees.files.lock().unwrap().remove("c");
+    let Scene { folder, agent, store, mut session } = scene;
+    folder.files.lock().unwrap().remove("c");
     let of = ids(&session)[0];
-    *trees.cut_after.lock().unwrap() = Some(1);
+    folder.kept.lock().unwrap().cut_after = Some(1);
     session.rollback(of).await.unwrap_err();
-    assert_eq!(trees.now(), files(&[("b", "2")]));
-    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
-    (Scene { trees, agent, store, session }, of)
+    assert_eq!(folder.now(), files(&[("b", "2")]));
+    folder.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+    (Scene { folder, agent, store, session }, of)
 }
 
 #[tokio::test]
 async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes_and_the_rest_is_undone() {
-    let (Scene { trees, agent, store, session }, of) = cut_off_and_written_into().await;
+    let (Scene { folder, agent, store, session }, of) = cut_off_and_written_into().await;
     let id = session.id().clone();
     drop(session);
     let mut session = agent.open(store, &id).await.unwrap();
-    assert_eq!(trees.now(), files(&[("a", "1"), ("b", "mine")]));
+    assert_eq!(folder.now(), files(&[("a", "1"), ("b", "mine")]));
     let ended = session.finish_rollback().await.unwrap().unwrap();
     expect!["abandon: b has been changed since"].assert_eq(&ended.verdict().to_string());
     assert!(!ended.has_changes());
     assert_eq!(session.finish_rollback().await.unwrap(), None, "it is told once");
     // What stood in the way may go away.
-    trees.files.lock().unwrap().insert("b".to_owned(), "2".to_owned());
+    folder.files.lock().unwrap().insert("b".to_owned(), "2".to_owned());
     session.rollback(of).await.unwrap();
-    assert_eq!(trees.now(), Files::new());
+    assert_eq!(folder.now(), Files::new());
 }
 
 #[tokio::test]
 async fn what_a_rollback_has_done_and_nobody_can_undo_is_told_as_it_is() {
-    let (Scene { trees, agent, store, session }, of) = cut_off_and_written_into().await;
+    let (Scene { folder, agent, store, session }, of) = cut_off_and_written_into().await;
     let run = session.decisions().get(of).unwrap().run().to_string();
     let log = store.load(session.id()).await.unwrap();
     let left = log.records.iter().find_map(|(_, record)| match record {
@@ -422,11 +251,11 @@ async fn what_a_rollback_has_done_and_nobody_can_undo_is_told_as_it_is() {
         _ => None,
     });
     let left = left.filter(|left| left.run == run).unwrap();
-    trees.forgets.lock().unwrap().extend(left.tree);
+    folder.kept.lock().unwrap().forgotten.extend(left.tree);
     let id = session.id().clone();
     drop(session);
     let mut session = agent.open(store, &id).await.unwrap();
-    assert_eq!(trees.now(), files(&[("b", "mine")]));
+    assert_eq!(folder.now(), files(&[("b", "mine")]));
     let ended = session.finish_rollback().await.unwrap().unwrap();
     expect!["abandon: b has been changed since; 1 file had been put back before, and nobody has kept what was there to undo it: a"]
         .assert_eq(&ended.verdict().to_string());
@@ -436,9 +265,9 @@ async fn what_a_rollback_has_done_and_nobody_can_undo_is_told_as_it_is() {
         ended.cites().files.iter().map(|file| (file.path.as_str(), file.after.is_some())).collect();
     assert_eq!(cited, [("a", false)]);
     // Where it is kept after all, that can be taken back too.
-    trees.forgets.lock().unwrap().clear();
+    folder.kept.lock().unwrap().forgotten.clear();
     session.rollback(ended.id()).await.unwrap();
-    assert_eq!(trees.now(), files(&[("a", "1"), ("b", "mine")]));
+    assert_eq!(folder.now(), files(&[("a", "1"), ("b", "mine")]));
 }
 
 /// What a run has changed can be taken back however it has ended.
@@ -451,12 +280,12 @@ async fn what_a_run_had_changed_before_a_person_closed_it_is_taken_back() {
     };
     for word in ["checkpoint", "abandon", "retry"] {
         let world = World::default();
-        let trees = Trees { files: Arc::clone(&world.files), ..Trees::default() };
+        let folder = FakeFolder::of(&world.files).restores();
         let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
         let mut limits = Limits::default();
         limits.turns = 1;
         let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
-        let agent = agent.workspace(Arc::new(trees.clone())).build().unwrap();
+        let agent = agent.workspace(Arc::new(folder.clone())).build().unwrap();
         let mut session = agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap();
         session.prompt("write a", &Cancel::new()).await.unwrap();
         let closed = session.close_run(close(word)).await.unwrap();
@@ -466,9 +295,9 @@ async fn what_a_run_had_changed_before_a_person_closed_it_is_taken_back() {
             assert!(fault.to_string().starts_with("a run is open: "), "{fault}");
             session.close_run(close("abandon")).await.unwrap();
         }
-        assert_eq!(trees.now(), files(&[("a", "new")]));
+        assert_eq!(folder.now(), files(&[("a", "new")]));
         session.rollback(closed.id()).await.unwrap();
-        assert_eq!(trees.now(), Files::new(), "{word}");
+        assert_eq!(folder.now(), Files::new(), "{word}");
     }
 }
 
@@ -478,80 +307,80 @@ async fn a_rollback_is_committed_if_whoever_asked_for_it_wanted_that() {
     for wanted in [true, false] {
         let before = files(&[("a", "old")]);
         let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], wanted).await;
-        let Scene { trees, store, mut session, .. } = scene;
-        let made = trees.commits.lock().unwrap().len();
-        *trees.cut_after.lock().unwrap() = Some(1);
+        let Scene { folder, store, mut session, .. } = scene;
+        let made = folder.kept.lock().unwrap().commits.len();
+        folder.kept.lock().unwrap().cut_after = Some(1);
         let of = ids(&session)[0];
         session.rollback(of).await.unwrap_err();
         let id = session.id().clone();
         drop(session);
         let other = World::default().agent(replies(Vec::new())).commits(!wanted);
-        let other = other.workspace(Arc::new(trees.clone())).build().unwrap();
+        let other = other.workspace(Arc::new(folder.clone())).build().unwrap();
         let mut session = other.open(store, &id).await.unwrap();
-        assert_eq!(trees.now(), before);
+        assert_eq!(folder.now(), before);
         let ended = session.finish_rollback().await.unwrap().unwrap();
         let Verdict::Rollback { reverted_to, .. } = ended.verdict() else { panic!() };
         assert_eq!(reverted_to.is_some(), wanted);
-        assert_eq!(trees.commits.lock().unwrap().len(), made + usize::from(wanted));
+        assert_eq!(folder.kept.lock().unwrap().commits.len(), made + usize::from(wanted));
     }
 }
 
 #[tokio::test]
 async fn a_rollback_that_an_import_brings_along_writes_nothing_here() {
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
-    let Scene { trees, agent, store, mut session } = scene;
+    let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
-    *trees.cut_after.lock().unwrap() = Some(1);
+    folder.kept.lock().unwrap().cut_after = Some(1);
     session.rollback(of).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
-    let now = trees.now();
+    let now = folder.now();
     store.post(&id, "distrust", "{}", Timestamp(1)).await.unwrap();
     let mut session = agent.open(store, &id).await.unwrap();
     assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "nothing to do");
-    assert_eq!(trees.now(), now);
+    assert_eq!(folder.now(), now);
     let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
     assert!(verdicts.iter().any(|one| one.starts_with("abandon: this session was brought")), "{verdicts:?}");
     // How its runs have left other files than these is nothing to go by either.
     let fault = session.rollback(of).await.unwrap_err();
     assert!(fault.to_string().contains("brought here from elsewhere"), "{fault}");
-    assert_eq!(trees.now(), now);
+    assert_eq!(folder.now(), now);
 }
 
 /// It was cut off, and somebody has written one of its files since: the prompt that finds this out is no part of it.
 #[tokio::test]
 async fn a_prompt_that_finds_a_rollback_to_be_given_up_is_answered() {
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
-    let Scene { trees, agent, store, mut session } = scene;
+    let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
-    *trees.cut_after.lock().unwrap() = Some(1);
+    folder.kept.lock().unwrap().cut_after = Some(1);
     session.rollback(of).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
-    *trees.cut_after.lock().unwrap() = Some(0);
+    folder.kept.lock().unwrap().cut_after = Some(0);
     let mut session = agent.open(store, &id).await.unwrap();
     assert!(session.open_run().is_some(), "the disk is full");
-    *trees.cut_after.lock().unwrap() = None;
-    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+    folder.kept.lock().unwrap().cut_after = None;
+    folder.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
     let stop = session.prompt("and now?", &Cancel::new()).await;
     assert_eq!(stop_line(&stop), "decided other: answered");
     let words = session.tree().trunk().messages().any(|message| message.text() == "and now?");
     let verdicts: Vec<String> =
         session.decisions().iter().map(|one| one.verdict().kind().to_string()).collect();
     assert_eq!((words, &verdicts[1..]), (true, &["abandon".to_owned(), "other".to_owned()][..]));
-    assert_eq!(trees.now().get("b").map(String::as_str), Some("mine"));
+    assert_eq!(folder.now().get("b").map(String::as_str), Some("mine"));
 }
 
 #[tokio::test]
 async fn a_rollback_that_can_never_end_can_be_given_up() {
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
-    let Scene { trees, agent, store, mut session } = scene;
+    let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
-    *trees.cut_after.lock().unwrap() = Some(1);
+    folder.kept.lock().unwrap().cut_after = Some(1);
     session.rollback(of).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
-    *trees.cut_after.lock().unwrap() = Some(0);
+    folder.kept.lock().unwrap().cut_after = Some(0);
     let mut session = agent.open(store, &id).await.unwrap();
     assert!(session.open_run().is_some());
     let later = CloseAs::Checkpoint { words: "later".to_owned() };
@@ -581,7 +410,7 @@ proptest! {
             let of = ids(&scene.session)[0];
             let rolled = scene.session.rollback(of).await;
             assert_eq!(rolled.is_ok(), changes, "{rolled:?}");
-            assert_eq!(scene.trees.now(), before);
+            assert_eq!(scene.folder.now(), before);
         });
     }
 }

@@ -2,101 +2,20 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{DecisionId, Verdict};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, SessionId};
-use trunkline_runtime::{
-    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, Changes, Commits, Comparison, Deciding,
-    FileStates, GitBinding, KeptFile, Left, Permit, Prepared, Restore, Span, Touched, Workspace,
-    WorkspaceFault,
-};
+use trunkline_runtime::{Agent, Approval, Cancel};
 
-use crate::binding_scene::{Act, Fault, Repository, block_on};
-use crate::rolling_back::{Files, Trees, files, ids};
+use crate::binding_scene::block_on;
+use crate::fake_folder::{FakeFolder, Files, files};
+use crate::fake_git::{Act, Fault};
+use crate::rolling_back::ids;
 use crate::story::{World, replies};
 
-/// Files in memory, and a repository that is a model.
-#[derive(Clone, Default)]
-struct Bindable {
-    trees: Trees,
-    repository: Repository,
-}
-
-#[async_trait]
-impl Workspace for Bindable {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        self.trees.base().await
-    }
-
-    async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        self.trees.changes(base, touched).await
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-
-    fn as_restore(&self) -> Option<&dyn Restore> {
-        Some(self)
-    }
-
-    fn as_git_binding(&self) -> Option<&dyn GitBinding> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Bindable {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.repository.commit(deciding).await
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.repository.find_commit(deciding).await
-    }
-}
-
-#[async_trait]
-impl Restore for Bindable {
-    async fn states(
-        &self,
-        base: &Base,
-        after: Option<&str>,
-        touched: &[Touched],
-        spans: Option<&[Span]>,
-        paths: &[String],
-    ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        self.trees.states(base, after, touched, spans, paths).await
-    }
-
-    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
-        self.trees.compare(left, kept).await
-    }
-
-    async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
-        self.trees.restore(left, kept, permit).await
-    }
-}
-
-#[async_trait]
-impl GitBinding for Bindable {
-    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
-        self.repository.write_commit(deciding).await
-    }
-
-    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
-        self.repository.bind(binding).await
-    }
-
-    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
-        self.repository.bound(binding).await
-    }
-}
-
 struct Scene {
-    here: Bindable,
+    here: FakeFolder,
     agent: Agent,
     store: Arc<MemoryStore>,
     id: SessionId,
@@ -106,10 +25,9 @@ struct Scene {
 /// A rollback of two files that was cut off when it was bound.
 async fn cut_off(fault: Fault) -> Scene {
     let world = World::default();
-    let mut here = Bindable::default();
-    here.trees.files = Arc::clone(&world.files);
-    here.repository.0.lock().unwrap().head = "refs/heads/main";
-    here.repository.0.lock().unwrap().disturb(Act::Commit);
+    let here = FakeFolder::of(&world.files).restores().binds();
+    here.git.lock().unwrap().head = "refs/heads/main";
+    here.git.lock().unwrap().disturb(Act::Commit);
     let edit = |call: &str, path: &str| (call.to_owned(), json!({ "path": path, "text": "new" }));
     let turn = [edit("c1", "a"), edit("c2", "b")];
     let turn = turn.into_iter().fold(Turn::new(), |turn, (call, edit)| turn.call(call, "edit", &edit));
@@ -119,9 +37,9 @@ async fn cut_off(fault: Fault) -> Scene {
     let mut session = agent.start(store.clone(), "t", None).await.unwrap();
     session.prompt("write", &Cancel::new()).await.unwrap();
     let (id, of) = (session.id().clone(), ids(&session)[0]);
-    here.repository.0.lock().unwrap().fault = Some((1, fault));
+    here.git.lock().unwrap().fault = Some((1, fault));
     session.rollback(of).await.unwrap_err();
-    assert_eq!(here.trees.now(), Files::new());
+    assert_eq!(here.now(), Files::new());
     Scene { here, agent, store, id, of }
 }
 
@@ -131,14 +49,14 @@ fn no_file_is_put_back_while_git_may_hold_the_rollback() {
         let Scene { here, agent, store, id, of } = cut_off(Fault::After).await;
         // It is decided in git, and somebody goes on from there.
         let mine = files(&[("a", "new"), ("b", "new")]);
-        here.trees.files.lock().unwrap().clone_from(&mine);
-        here.repository.0.lock().unwrap().broken = Some(0);
+        here.files.lock().unwrap().clone_from(&mine);
+        here.git.lock().unwrap().broken = Some(0);
         let mut session = agent.open(store, &id).await.unwrap();
-        assert_eq!(here.trees.now(), mine);
+        assert_eq!(here.now(), mine);
         session.resume(&Cancel::new()).await.unwrap_err();
-        here.repository.0.lock().unwrap().broken = None;
+        here.git.lock().unwrap().broken = None;
         session.resume(&Cancel::new()).await.unwrap();
-        assert_eq!(here.trees.now(), mine);
+        assert_eq!(here.now(), mine);
         let ended = session.decisions().undone_by(of).unwrap();
         assert!(matches!(ended.verdict(), Verdict::Rollback { reverted_to: Some(_), .. }));
     });
@@ -150,18 +68,18 @@ fn a_rollback_that_a_person_took_off_is_not_done_again() {
     for now in [files(&[("a", "new"), ("b", "new")]), files(&[("b", "new")]), Files::new()] {
         block_on(async {
             let Scene { here, agent, store, id, of } = cut_off(Fault::BranchOnly).await;
-            here.repository.0.lock().unwrap().disturb(Act::Back);
-            here.trees.files.lock().unwrap().clone_from(&now);
+            here.git.lock().unwrap().disturb(Act::Back);
+            here.files.lock().unwrap().clone_from(&now);
             let mut session = agent.open(store, &id).await.unwrap();
-            assert_eq!(here.trees.now(), now);
+            assert_eq!(here.now(), now);
             let ended = session.finish_rollback().await.unwrap().unwrap();
-            assert_eq!(here.trees.now(), now);
+            assert_eq!(here.now(), now);
             assert!(ended.print().contains("was taken off"), "{}", ended.print());
             let stands = now.len() < 2;
             assert_eq!(matches!(ended.verdict(), Verdict::Rollback { .. }), stands, "{}", ended.verdict());
             assert_eq!(session.decisions().undone_by(of).is_some(), stands, "else it can be asked for again");
             assert_eq!(ended.has_changes(), stands);
-            let bound = here.repository.0.lock().unwrap().refs.get(&ended.run().to_string()).cloned();
+            let bound = here.git.lock().unwrap().refs.get(&ended.run().to_string()).cloned();
             assert!(bound.is_some(), "also what was given up is bound at once");
         });
     }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use proptest::prelude::*;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -18,19 +17,19 @@ use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    APPLY_LEASE, Agent, Approval, Base, Cancel, Changes, CloseAs, Commits, Comparison, Deciding, Event,
-    FileStates, KeptFile, Left, Permit, Restore, RuntimeError, Span, Touched, Workspace, WorkspaceFault,
-    orders,
+    APPLY_LEASE, Agent, Approval, Cancel, CloseAs, Event, Left, Permit, RuntimeError, Workspace,
+    WorkspaceFault, orders,
 };
 
+use crate::fake_folder::{FakeFolder, Files, Restoring, digest, files};
 use crate::kills::Mortal;
-use crate::rolling_back::{Files, Scene, Trees, after_runs, digest, files, ids};
+use crate::rolling_back::{Scene, after_runs, ids};
 use crate::story::{World, replies, stop_line};
 
 /// The files as one process writes them, one at a time.
 #[derive(Clone)]
 struct Side {
-    trees: Trees,
+    folder: FakeFolder,
     /// How many files may be written.
     steps: Arc<Semaphore>,
     /// Whether the process was killed.
@@ -40,9 +39,9 @@ struct Side {
 }
 
 impl Side {
-    fn new(trees: &Trees) -> Self {
+    fn new(folder: &FakeFolder) -> Self {
         Side {
-            trees: trees.clone(),
+            folder: folder.clone(),
             steps: Arc::new(Semaphore::new(0)),
             dead: Arc::default(),
             fails: Arc::default(),
@@ -60,19 +59,12 @@ impl Side {
     /// All of it or nothing, as the tools do it: what stands in the way makes the others come back.
     async fn write(&self, left: &Left, permit: &Permit) -> Result<(), WorkspaceFault> {
         let fault = |why: &str| Err(WorkspaceFault { message: why.to_owned() });
-        let found = self.trees.compare(left, &[]).await?;
+        let found = self.folder.compared(left);
         if !found.conflicts.is_empty() {
             return fault(&found.conflicts.join("; "));
         }
-        let before = self.trees.tree(left.base.tree.as_ref().unwrap());
-        let now = |path: &str| self.trees.files.lock().unwrap().get(path).cloned();
-        let put = |path: &str, text: Option<&String>| {
-            let mut files = self.trees.files.lock().unwrap();
-            match text {
-                Some(text) => files.insert(path.to_owned(), text.clone()),
-                None => files.remove(path),
-            };
-        };
+        let before = self.folder.tree(left.base.tree.as_ref().unwrap());
+        let now = |path: &str| self.folder.files.lock().unwrap().get(path).cloned();
         let mut done: Vec<(String, Option<String>)> = Vec::new();
         let mut ended = Ok(());
         for file in &found.files {
@@ -86,7 +78,7 @@ impl Side {
             } else if old.as_deref().map(digest) != after {
                 ended = fault("it has been changed since");
             } else {
-                put(&file.path, before.get(&file.path));
+                self.folder.put(&file.path, before.get(&file.path));
                 done.push((file.path.clone(), old));
                 continue;
             }
@@ -99,64 +91,11 @@ impl Side {
                     return fault("not any more");
                 }
                 if now(path) == before.get(path).cloned() {
-                    put(path, old.as_ref());
+                    self.folder.put(path, old.as_ref());
                 }
             }
         }
         ended
-    }
-}
-
-#[async_trait]
-impl Workspace for Side {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        self.trees.base().await
-    }
-
-    async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        self.trees.changes(base, touched).await
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-
-    fn as_restore(&self) -> Option<&dyn Restore> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Side {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.trees.commit(deciding).await
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.trees.find_commit(deciding).await
-    }
-}
-
-#[async_trait]
-impl Restore for Side {
-    async fn states(
-        &self,
-        base: &Base,
-        after: Option<&str>,
-        touched: &[Touched],
-        spans: Option<&[Span]>,
-        paths: &[String],
-    ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        self.trees.states(base, after, touched, spans, paths).await
-    }
-
-    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
-        self.trees.compare(left, kept).await
-    }
-
-    async fn restore(&self, left: &Left, _: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
-        let (side, left, permit) = (self.clone(), left.clone(), permit.clone());
-        tokio::spawn(async move { side.write(&left, &permit).await }).await.unwrap()
     }
 }
 
@@ -220,7 +159,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 struct Stage {
-    trees: Trees,
+    folder: FakeFolder,
     store: Arc<MemoryStore>,
     id: SessionId,
     now: Arc<AtomicU64>,
@@ -240,8 +179,15 @@ impl Stage {
 
     /// Begins a process that opens the session and does what it is for.
     fn begin(&self, take_over: bool, of: Option<trunkline_runtime::decision_objects::DecisionId>) -> Process {
-        let side = Side::new(&self.trees);
-        let agent = self.agent(side.clone(), |_| {});
+        let side = Side::new(&self.folder);
+        let writes = side.clone();
+        // Whoever asks for it may be dropped, and it goes on.
+        let restoring = move |left: Left, permit: Permit| -> Restoring {
+            let side = writes.clone();
+            let writing = tokio::spawn(async move { side.write(&left, &permit).await });
+            Box::pin(async move { writing.await.unwrap() })
+        };
+        let agent = self.agent(self.folder.clone().restored_by(restoring), |_| {});
         let (store, id) = (self.store.clone(), self.id.clone());
         let stopped = Arc::new(AtomicBool::new(false));
         let inner = Box::pin(async move {
@@ -270,10 +216,10 @@ async fn settle() {
 async fn play(acts: &[Act]) {
     let left = files(&[("a", "1"), ("b", "2"), ("c", "3")]);
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
-    let Scene { trees, store, session, .. } = scene;
+    let Scene { folder, store, session, .. } = scene;
     let (id, of) = (session.id().clone(), ids(&session)[0]);
     drop(session);
-    let stage = Stage { trees, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
+    let stage = Stage { folder, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
     let mut processes = vec![stage.begin(false, Some(of))];
     settle().await;
     let mut written = false;
@@ -295,7 +241,7 @@ async fn play(acts: &[Act]) {
             Act::Fail(who) => processes[at(who)].side.fails.store(true, Ordering::SeqCst),
             Act::Seconds(seconds) => drop(stage.now.fetch_add(seconds * 1000, Ordering::SeqCst)),
             Act::Write => {
-                stage.trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+                stage.folder.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
                 written = true;
             }
         }
@@ -309,13 +255,13 @@ async fn play(acts: &[Act]) {
     processes.iter().for_each(|process| process.task.abort());
     settle().await;
     stage.now.fetch_add(120_000, Ordering::SeqCst);
-    let agent = stage.agent(stage.trees.clone(), |_| {});
+    let agent = stage.agent(stage.folder.clone(), |_| {});
     let mut session = agent.open(stage.store.clone(), &stage.id).await.unwrap();
     session.finish_rollback().await.unwrap();
     assert!(session.open_run().is_none());
     let last = session.decisions().iter().last().unwrap();
     let remains: BTreeSet<&str> = last.cites().files.iter().map(|file| file.path.as_str()).collect();
-    let now = stage.trees.now();
+    let now = stage.folder.now();
     for path in ["a", "b", "c"].into_iter().filter(|path| !(written && *path == "b")) {
         let expected = match last.verdict() {
             Verdict::Rollback { .. } => None,
@@ -371,23 +317,23 @@ async fn who_takes_over_leaves_a_rollback_to_whoever_is_at_it() {
 /// A session whose rollback another process is in the middle of, which does not get around to anything.
 async fn taken_from_one_who_hangs() -> (Stage, Process, trunkline_runtime::Session, Arc<Mutex<Vec<u64>>>) {
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
-    let Scene { trees, store, session, .. } = scene;
+    let Scene { folder, store, session, .. } = scene;
     let (id, of) = (session.id().clone(), ids(&session)[0]);
     drop(session);
-    let stage = Stage { trees, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
+    let stage = Stage { folder, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
     let first = stage.begin(false, Some(of));
     first.side.steps.add_permits(1);
     settle().await;
     first.stopped.store(true, Ordering::SeqCst);
     let told = Arc::new(Mutex::new(Vec::new()));
     let tells = Arc::clone(&told);
-    let agent = stage.agent(stage.trees.clone(), move |event| {
+    let agent = stage.agent(stage.folder.clone(), move |event| {
         if let Event::AwaitingRollback { until, .. } = event {
             tells.lock().unwrap().push(until.0);
         }
     });
     let second = agent.take_over(stage.store.clone(), &stage.id).await.unwrap();
-    assert_eq!(stage.trees.now(), files(&[("b", "2")]));
+    assert_eq!(stage.folder.now(), files(&[("b", "2")]));
     (stage, first, second, told)
 }
 
@@ -402,30 +348,30 @@ async fn who_waits_for_a_rollback_is_told_and_goes_on_when_its_time_is_over() {
     stage.now.fetch_add(lease, Ordering::SeqCst);
     let ended = waits.await.unwrap().unwrap().unwrap();
     assert!(matches!(ended.verdict(), Verdict::Rollback { .. }));
-    assert_eq!(stage.trees.now(), Files::new());
+    assert_eq!(stage.folder.now(), Files::new());
     // The first has come as far as it could, and goes no further.
     first.side.steps.add_permits(9);
     first.stopped.store(false, Ordering::SeqCst);
     settle().await;
-    assert_eq!(stage.trees.now(), Files::new());
+    assert_eq!(stage.folder.now(), Files::new());
 }
 
 /// As in PostgreSQL, where a writer that was not heard of for some seconds counts as dead: it may only have been stopped.
 #[tokio::test(start_paused = true)]
 async fn who_comes_where_a_writer_is_only_taken_for_dead_waits_too() {
     let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
-    let Scene { trees, store, session, .. } = scene;
+    let Scene { folder, store, session, .. } = scene;
     let (id, of) = (session.id().clone(), ids(&session)[0]);
     drop(session);
-    let stage = Stage { trees, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
+    let stage = Stage { folder, store, id, now: Arc::new(AtomicU64::new(1_000_000)) };
     let first = stage.begin(false, Some(of));
     first.side.steps.add_permits(1);
     settle().await;
     first.stopped.store(true, Ordering::SeqCst);
     let lapsing = Arc::new(Mortal::lapsing(stage.store.clone()));
-    let agent = stage.agent(stage.trees.clone(), |_| {});
+    let agent = stage.agent(stage.folder.clone(), |_| {});
     let mut second = agent.open(lapsing, &stage.id).await.unwrap();
-    assert_eq!(stage.trees.now(), files(&[("b", "2")]), "the first may be at it still");
+    assert_eq!(stage.folder.now(), files(&[("b", "2")]), "the first may be at it still");
     let waits = tokio::spawn(async move { second.finish_rollback().await });
     settle().await;
     assert!(!waits.is_finished());
@@ -435,7 +381,7 @@ async fn who_comes_where_a_writer_is_only_taken_for_dead_waits_too() {
     first.side.steps.add_permits(9);
     first.stopped.store(false, Ordering::SeqCst);
     settle().await;
-    assert_eq!(stage.trees.now(), Files::new());
+    assert_eq!(stage.folder.now(), Files::new());
 }
 
 #[tokio::test(start_paused = true)]
@@ -456,7 +402,7 @@ async fn who_waits_for_a_rollback_can_be_cancelled_and_its_prompt_is_kept() {
     assert_eq!(second.tree().trunk().messages().count(), start);
     stage.now.fetch_add(60_000, Ordering::SeqCst);
     assert_eq!(stop_line(&second.resume(&Cancel::new()).await), "decided other: answered");
-    assert_eq!(stage.trees.now(), Files::new());
+    assert_eq!(stage.folder.now(), Files::new());
     let verdicts: Vec<String> =
         second.decisions().iter().map(|one| one.verdict().kind().to_string()).collect();
     assert_eq!(verdicts[1..], ["rollback", "other"]);
@@ -476,7 +422,7 @@ async fn a_cancel_that_ends_the_waiting_for_a_rollback_ends_nothing_after_it() {
     stage.now.fetch_add(60_000, Ordering::SeqCst);
     let stop = second.prompt("and now?", &Cancel::new()).await;
     assert_eq!(stop_line(&stop), "decided other: answered");
-    assert_eq!(stage.trees.now(), Files::new());
+    assert_eq!(stage.folder.now(), Files::new());
 }
 
 /// Looking at a permit asks nobody: to ask may be what takes it back.

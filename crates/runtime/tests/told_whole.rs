@@ -15,7 +15,7 @@ use trunkline_runtime::{
     AgentBuilder, Approval, CloseAs, Compaction, CompactionSummary, Compactor, Limits, decided_runs, family,
 };
 
-use crate::rolling_back::{Files, Trees, files};
+use crate::fake_folder::{FakeFolder, Files, files};
 use crate::story::{Story, World, replies, stop_line};
 
 fn edit(call: &str, path: &str) -> Turn {
@@ -27,12 +27,6 @@ fn by_turns(world: &World, turns: Vec<Turn>) -> AgentBuilder {
     let mut limits = Limits::default();
     limits.turns = 1;
     world.agent(replies(turns)).limits(limits)
-}
-
-fn trees(world: &World) -> Trees {
-    let mut trees = Trees::default();
-    trees.files = Arc::clone(&world.files);
-    trees
 }
 
 fn last(story: &Story) -> Decision {
@@ -51,10 +45,10 @@ fn considered(decision: &Decision) -> Vec<(String, String)> {
 #[tokio::test]
 async fn a_run_that_was_left_by_a_move_says_what_it_did() {
     let world = World::default();
-    let trees = trees(&world);
+    let folder = FakeFolder::of(&world.files).restores();
     let shell = Turn::new().call("c2", "shell", &json!({ "path": "make" }));
     let agent = by_turns(&world, vec![Turn::say("one"), edit("c1", "a"), shell]).approval(Approval::Always);
-    let mut story = Story::begin(world, agent.workspace(Arc::new(trees.clone()))).await;
+    let mut story = Story::begin(world, agent.workspace(Arc::new(folder.clone()))).await;
     story.prompt("first").await.unwrap();
     let before = story.session.tree().head();
     story.prompt("write a").await.unwrap();
@@ -77,9 +71,9 @@ async fn a_run_that_was_left_by_a_move_says_what_it_did() {
     let told = decided.of_decision(decision.id()).unwrap();
     assert_eq!(told.verdict.as_ref().unwrap().newest, left, "it ended where it was left");
 
-    assert_eq!(trees.now(), files(&[("a", "new")]));
+    assert_eq!(folder.now(), files(&[("a", "new")]));
     story.session.rollback(decision.id()).await.unwrap();
-    assert_eq!(trees.now(), Files::new());
+    assert_eq!(folder.now(), Files::new());
 }
 
 #[tokio::test]
@@ -132,13 +126,13 @@ async fn nothing_is_older_than_its_run_where_the_clock_goes_back() {
 async fn nothing_is_taken_back_before_it_was_done_where_the_clock_goes_back() {
     const DAY: u64 = 86_400_000;
     let world = World::default();
-    let trees = trees(&world);
+    let folder = FakeFolder::of(&world.files).restores();
     let clock = Arc::new(AtomicU64::new(100 * DAY));
     let now = Arc::clone(&clock);
     let agent = world
         .agent(replies(vec![edit("c1", "a"), Turn::say("done")]))
         .approval(Approval::Always)
-        .workspace(Arc::new(trees.clone()))
+        .workspace(Arc::new(folder.clone()))
         .clock(move || Timestamp(now.fetch_add(1, Ordering::SeqCst)));
     let mut story = Story::begin(world, agent).await;
     story.prompt("write a").await.unwrap();

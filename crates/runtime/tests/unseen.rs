@@ -6,9 +6,8 @@ use serde_json::json;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::{Approval, Limits, decided_runs};
 
-use crate::decided::Folder;
+use crate::fake_folder::FakeFolder;
 use crate::story::{Story, World, replies, stop_line};
-use crate::verdicts::counting;
 
 const UNCHANGED: &str = "the model answered and no file was changed";
 const UNSEEN: &str =
@@ -31,8 +30,8 @@ async fn begin(tool: &str, place: Where, limits: Limits) -> Story {
     let agent =
         world.agent(replies(vec![call, Turn::say("Done.")])).approval(Approval::Always).limits(limits);
     let agent = match place {
-        Where::InGit => agent.workspace(Arc::new(counting())),
-        Where::InAFolder => agent.workspace(Arc::new(Folder)),
+        Where::InGit => agent.workspace(Arc::new(FakeFolder::counting())),
+        Where::InAFolder => agent.workspace(Arc::new(FakeFolder::plain())),
         Where::Nowhere => agent,
     };
     Story::begin(world, agent).await
@@ -90,7 +89,7 @@ fn who_wants_commits_or_bindings_has_to_say_where() {
     for (asked, commits) in [("commits", true), ("binds", false)] {
         let build = |named: bool| {
             let agent = World::default().agent(replies(Vec::new())).commits(commits).binds(!commits);
-            if named { agent.workspace(Arc::new(Folder)).build() } else { agent.build() }
+            if named { agent.workspace(Arc::new(FakeFolder::plain())).build() } else { agent.build() }
         };
         let fault = build(false).err().unwrap().to_string();
         let first = format!(

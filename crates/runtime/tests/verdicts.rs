@@ -1,94 +1,32 @@
 //! The end of a run, with files that change and a commit that may be cut off.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict::Approve;
-use trunkline_runtime::{
-    Approval, Base, ChangedFile, Changes, Commits, Deciding, FileChange, RuntimeError, Stop, Touched,
-    Workspace, WorkspaceFault,
-};
+use trunkline_runtime::{Approval, Base, RuntimeError, Stop, Touched};
 
+use crate::fake_folder::{Act, FakeFolder, commit_name};
 use crate::story::{Story, World, replies};
 
-const TREE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-const COMMIT: &str = "cccccccccccccccccccccccccccccccccccccccc";
-
-/// A repository that counts its commits and can fail after one.
-#[derive(Default)]
-struct FakeRepository {
-    commits: Mutex<Vec<String>>,
-    fail_before: Mutex<bool>,
-    fail_after: Mutex<bool>,
-    touched: Mutex<Vec<Touched>>,
-    message: Mutex<String>,
-}
-
-struct Repository(Arc<FakeRepository>);
-
 /// A repository in which whatever was applied is a change.
-pub(crate) fn counting() -> impl Workspace {
-    Repository(Arc::default())
+fn repository() -> FakeFolder {
+    let base = Base { commit: Some("b".repeat(40)), tree: Some("d".repeat(40)) };
+    FakeFolder::counting().begun_on(base)
 }
 
-#[async_trait]
-impl Workspace for Repository {
-    async fn base(&self) -> Result<Base, WorkspaceFault> {
-        Ok(Base { commit: Some("b".repeat(40)), tree: Some("d".repeat(40)) })
-    }
-
-    async fn changes(&self, _: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        *self.0.touched.lock().unwrap() = touched.to_vec();
-        let files = touched.iter().map(|file| ChangedFile {
-            path: file.path.clone(),
-            change: FileChange::Added,
-            added: Some(1),
-            deleted: Some(0),
-        });
-        Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some(TREE.to_owned()) })
-    }
-
-    fn as_commits(&self) -> Option<&dyn Commits> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Commits for Repository {
-    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        if std::mem::take(&mut *self.0.fail_before.lock().unwrap()) {
-            return Err(WorkspaceFault { message: "the power went out".to_owned() });
-        }
-        *self.0.message.lock().unwrap() = deciding.message.clone();
-        let mut commits = self.0.commits.lock().unwrap();
-        if !commits.contains(&deciding.run) {
-            commits.push(deciding.run.clone());
-        }
-        if std::mem::take(&mut *self.0.fail_after.lock().unwrap()) {
-            return Err(WorkspaceFault { message: "the power went out".to_owned() });
-        }
-        Ok(Some(COMMIT.to_owned()))
-    }
-
-    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        let commits = self.0.commits.lock().unwrap();
-        Ok(commits.contains(&deciding.run).then(|| COMMIT.to_owned()))
-    }
-}
-
-async fn story(commits: bool) -> (Story, Arc<FakeRepository>) {
-    let repository = Arc::new(FakeRepository::default());
+async fn story(commits: bool) -> (Story, FakeFolder) {
+    let repository = repository();
     let world = World::default();
     let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
     let agent = world
         .agent(replies(vec![edit, Turn::say("I wrote a.")]))
         .approval(Approval::Always)
-        .workspace(Arc::new(Repository(Arc::clone(&repository))))
+        .workspace(Arc::new(repository.clone()))
         .commits(commits);
     (Story::begin(world, agent).await, repository)
 }
@@ -99,15 +37,22 @@ async fn changes_without_a_commit_end_as_applied() {
     let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
     assert_eq!(decision.verdict().to_string(), "other: applied");
     assert!(decision.verdict().patch_set().is_some());
-    assert!(repository.commits.lock().unwrap().is_empty(), "nothing is committed without being asked to");
-    assert_eq!(*repository.touched.lock().unwrap(), [Touched { path: "a".to_owned(), before: None }]);
+    assert!(
+        repository.kept.lock().unwrap().commits.is_empty(),
+        "nothing is committed without being asked to"
+    );
+    let calls = repository.kept.lock().unwrap().calls.clone();
+    let told = calls.iter().rfind(|call| call.act == Act::Changes).unwrap();
+    assert_eq!(told.touched, [Touched { path: "a".to_owned(), before: None }]);
 }
 
 #[tokio::test]
 async fn a_commit_verdict_names_the_real_commit_and_its_rationale() {
     let (mut story, _) = story(true).await;
     let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
-    assert!(matches!(decision.verdict(), Verdict::Commit { commit, .. } if commit.to_string() == COMMIT));
+    assert!(
+        matches!(decision.verdict(), Verdict::Commit { commit, .. } if commit.to_string() == commit_name(1))
+    );
     assert_eq!(decision.rationale().map(ToString::to_string).as_deref(), Some("I wrote a."));
     assert_eq!(decision.decided_by().id.as_str(), "test/script");
 }
@@ -115,13 +60,13 @@ async fn a_commit_verdict_names_the_real_commit_and_its_rationale() {
 #[tokio::test]
 async fn the_words_of_a_model_are_no_trailers_and_move_no_terminal() {
     let world = World::default();
-    let repository = Arc::new(FakeRepository::default());
+    let repository = repository();
     let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
     let last = "Done\u{1b}[31m\u{202e}.\r\n\nSigned-off-by: Somebody <s@example.org>\nTrunkline-Decision : 1";
     let agent = world
         .agent(replies(vec![edit, Turn::say(last)]))
         .approval(Approval::Always)
-        .workspace(Arc::new(Repository(Arc::clone(&repository))))
+        .workspace(Arc::new(repository.clone()))
         .commits(true);
     let mut story = Story::begin(world, agent).await;
     story.prompt("write a\u{7}").await.unwrap();
@@ -132,7 +77,7 @@ async fn the_words_of_a_model_are_no_trailers_and_move_no_terminal() {
 
          Signed-off-by: Somebody <s@example.org>
          Trunkline-Decision : 1"#]]
-    .assert_eq(&repository.message.lock().unwrap());
+    .assert_eq(&repository.kept.lock().unwrap().commits[0].message);
 }
 
 #[tokio::test]
@@ -160,21 +105,21 @@ async fn a_verdict_says_who_approved_if_that_was_one_and_the_same() {
 #[tokio::test]
 async fn a_kill_between_commit_and_decision_is_mended_without_a_second_commit() {
     let (mut story, repository) = story(true).await;
-    *repository.fail_after.lock().unwrap() = true;
+    repository.fail_behind(&[Act::Commit], "the power went out");
     let fault = story.prompt("write a").await.unwrap_err();
     expect!["the workspace cannot be used"].assert_eq(&fault.to_string());
     assert!(matches!(fault, RuntimeError::Workspace(_)));
     let mut story = story.restart().await;
     let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict") };
     assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
-    assert_eq!(repository.commits.lock().unwrap().len(), 1);
+    assert_eq!(repository.kept.lock().unwrap().commits.len(), 1);
     assert_eq!(story.session.decisions().iter().count(), 1);
 }
 
 #[tokio::test]
 async fn a_run_whose_commit_is_not_recorded_yet_is_not_left() {
     let (mut story, repository) = story(true).await;
-    *repository.fail_after.lock().unwrap() = true;
+    repository.fail_behind(&[Act::Commit], "the power went out");
     story.prompt("write a").await.unwrap_err();
     let mut story = story.restart().await;
     let fault = story.session.go(NodeId::ROOT).await.unwrap_err();
@@ -188,9 +133,9 @@ async fn a_run_whose_commit_is_not_recorded_yet_is_not_left() {
 #[tokio::test]
 async fn a_run_that_announced_a_commit_and_goes_on_without_leave_to_commit_ends_as_applied() {
     let (mut story, repository) = story(true).await;
-    *repository.fail_before.lock().unwrap() = true;
+    repository.fail(&[Act::Commit], 1, "the power went out");
     story.prompt("write a").await.unwrap_err();
-    let agent = story.world.agent(replies(vec![])).workspace(Arc::new(Repository(Arc::clone(&repository))));
+    let agent = story.world.agent(replies(vec![])).workspace(Arc::new(repository.clone()));
     let (store, id) = (story.store(), story.id());
     drop(story);
     let mut session = agent.build().unwrap().open(store, &id).await.unwrap();
@@ -198,13 +143,16 @@ async fn a_run_that_announced_a_commit_and_goes_on_without_leave_to_commit_ends_
         panic!("no verdict")
     };
     assert_eq!(decision.verdict().to_string(), "other: applied");
-    assert!(repository.commits.lock().unwrap().is_empty(), "nothing is committed without an explicit act");
+    assert!(
+        repository.kept.lock().unwrap().commits.is_empty(),
+        "nothing is committed without an explicit act"
+    );
 }
 
 #[tokio::test]
 async fn no_name_of_a_file_or_a_finding_can_keep_a_run_from_its_verdict() {
     for path in ["c:temp", "ends in \\", "tab\there", "ü:x"] {
-        let repository = Arc::new(FakeRepository::default());
+        let repository = repository();
         let world = World::default();
         let turn = Turn::new().call("c1", "edit", &json!({ "path": path, "text": "new" })).call(
             "c2",
@@ -214,7 +162,7 @@ async fn no_name_of_a_file_or_a_finding_can_keep_a_run_from_its_verdict() {
         let agent = world
             .agent(replies(vec![turn, Turn::say("done")]))
             .approval(Approval::Always)
-            .workspace(Arc::new(Repository(Arc::clone(&repository))))
+            .workspace(Arc::new(repository.clone()))
             .commits(true);
         let mut story = Story::begin(world, agent).await;
         let stop = story.prompt("write it").await;
