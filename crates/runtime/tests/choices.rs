@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::{
-    Anthropic, Bedrock, Cache, Dialect, Effort, ErrorKind, Gemini, HttpRequest, Ollama, OpenAiChat,
-    OpenAiResponses, ProviderError, Request, Scripted, Thinking, Turn, Wire,
+    Anthropic, Bedrock, Cache, Dialect, Effort, Gemini, HttpRequest, Ollama, OpenAiChat, OpenAiResponses,
+    Request, Scripted, Thinking, Turn, Wire,
 };
 use trunkline_runtime::resolve_queue::{Choice, Directive, Notice, Place, Policy, Reject};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Event, Limits};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Event};
 
 use crate::story::{Story, World, replies, stop_line, tools};
 
@@ -360,77 +359,6 @@ async fn r21_a_decision_beside_other_calls_is_one_and_all_of_them_run() {
 }
 
 #[tokio::test]
-async fn words_to_a_person_are_never_answered_with_a_demand() {
-    // It declines once, is held to it, and asks a question instead; then the person answers.
-    let turns = vec![
-        edit("c1", "new"),
-        read("c2"),
-        Turn::say("Which file did you mean?"),
-        Turn::say("Really, which?"),
-        Turn::say("I wait."),
-        Turn::say("As you say."),
-        Turn::say("nothing"),
-    ];
-    let mut story = begin("anthropic", turns, |agent| agent).await;
-    let stop = story.prompt("do it").await;
-    assert_eq!(stop_line(&stop), "waiting for p1");
-    let held = |story: &Story| {
-        let all = bodies("anthropic", story);
-        let held: Vec<usize> = (0..all.len()).filter(|at| demand(&all[*at]).contains("\"tool\"")).collect();
-        (held, all.len())
-    };
-    let (demanded, asked) = held(&story);
-    assert_eq!((demanded, asked), (vec![2], 5), "{}", story.tree());
-    // Another prompt gets its answer.
-    let stop = story.prompt("the first one").await;
-    assert_eq!(stop_line(&stop), "waiting for p1");
-    assert_eq!(held(&story).0, [2]);
-    assert!(story.tree().contains("As you say."));
-}
-
-#[tokio::test]
-async fn after_the_stated_number_of_turns_it_is_left_alone_and_a_person_is_asked() {
-    let mut turns = vec![edit("c1", "new")];
-    turns.extend((2..12).map(|at| read(&format!("c{at}"))));
-    for (policy, held) in [
-        (Policy::default(), 3),
-        (Policy::AtOnce { turns: 2 }, 2),
-        (Policy::SoftFirst { patience: 2, turns: 1 }, 1),
-    ] {
-        let mut story = begin("anthropic", turns.clone(), |agent| agent.choice_policy(policy)).await;
-        let stop = story.prompt("do it").await;
-        assert_eq!(stop_line(&stop), "waiting for p1");
-        let all = bodies("anthropic", &story);
-        let demanded = all.iter().filter(|body| demand(body).contains("\"tool\"")).count();
-        assert_eq!(demanded, held, "{policy:?}");
-        assert_eq!(*story.world.told.lock().unwrap(), ["gave up p1"], "{policy:?}");
-        assert_eq!(story.tree().matches("result c").count(), 11, "no call was refused");
-    }
-}
-
-#[tokio::test]
-async fn r26_a_reminder_that_a_revert_took_from_the_models_eyes_is_said_again() {
-    let refused = ProviderError::api(401, ErrorKind::Auth, "invalid x-api-key");
-    let cut = read("c4").fail(refused);
-    let turns =
-        vec![edit("c1", "unwritable"), resolve("c2", "apply"), read("c3"), cut, resolve("c5", "discard")];
-    let patient = Policy::SoftFirst { patience: 9, turns: 9 };
-    let mut story = begin("anthropic", turns, |agent| agent.with_revert().choice_policy(patient)).await;
-    assert!(story.prompt("do it").await.is_err());
-    let said = |story: &Story| {
-        let messages = story.session.rendered();
-        messages.iter().filter(|message| message.text().contains("Not done yet")).count()
-    };
-    // Once, although two turns went by.
-    assert_eq!((said(&story), story.tree().matches("Not done yet").count()), (1, 1));
-    // Back to the result of the apply that failed, which stands before the reminder.
-    story.session.revert(NodeId::new(5), None).await.unwrap();
-    assert_eq!(said(&story), 0);
-    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
-    assert_eq!((said(&story), story.tree().matches("Not done yet").count()), (1, 2), "{}", story.tree());
-}
-
-#[tokio::test]
 async fn r26_what_a_summary_took_the_place_of_is_said_again() {
     use trunkline_runtime::Compaction;
     use trunkline_runtime::revert::CompactPolicy;
@@ -500,36 +428,4 @@ async fn a_callers_own_directives_come_first_and_are_told() {
         ["look done", "look done", &format!("gone {}", Reject::Unavailable)]
     );
     assert!(story.session.choices().waiting().next().is_none());
-}
-
-#[tokio::test]
-async fn an_agent_whose_model_decides_nothing_writes_nothing_of_it_and_is_offered_nothing() {
-    for approval in [Approval::Person, Approval::Always] {
-        let mut story = begin("anthropic", declines(), |agent| agent.approval(approval)).await;
-        let _ = story.prompt("do it").await;
-        let log = story.store().load(&story.id()).await.unwrap();
-        assert!(!format!("{log:?}").contains("\"choices\""));
-        assert!(
-            bodies("anthropic", &story).iter().all(|body| demand(body) == "edit read | {\"type\":\"auto\"}")
-        );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_fails_or_is_cut_is_reported_and_asked_again() {
-    let turns = vec![
-        edit("c1", "new"),
-        read("c2"),
-        Turn::say("I").fail(ProviderError::Cut),
-        resolve("c3", "apply"),
-        Turn::say("done"),
-    ];
-    let mut limits = Limits::default();
-    limits.turns = 9;
-    let mut story = begin("anthropic", turns, |agent| agent.limits(limits)).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
-    assert!(story.session.choices().in_flight().is_none(), "it was reported");
-    let all = bodies("anthropic", &story);
-    let held: Vec<usize> = (0..all.len()).filter(|at| demand(&all[*at]).contains("\"tool\"")).collect();
-    assert_eq!(held, [2, 3]);
 }

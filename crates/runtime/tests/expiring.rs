@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use expect_test::expect;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::message_tree::{Timestamp, ToolSpec, notation};
+use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Outcome, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::MemoryStore;
@@ -16,7 +15,7 @@ use trunkline_runtime::{
 
 use crate::fake_folder::{Act, FakeFolder};
 use crate::many::{Disk, Lacks, Many};
-use crate::recovering::{agent, soon, three, words};
+use crate::recovering::{agent, soon, three};
 use crate::story::{World, replies, stop_line};
 
 /// Ten seconds for everything that is staged, and a clock that is moved by hand.
@@ -34,45 +33,6 @@ async fn start(agent: AgentBuilder) -> Session {
 
 fn state(session: &Session) -> State {
     session.proposals().get(ProposalId(1)).unwrap().state
-}
-
-#[tokio::test]
-async fn an_edit_that_nobody_decides_in_time_is_not_applied_and_the_model_is_told() {
-    let (agent, disk, now) = slow(vec![three(), Turn::say("done"), Turn::say("well")]);
-    let mut session = start(agent).await;
-    assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
-    *now.lock().unwrap() = 10_999;
-    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "waiting for p1");
-    *now.lock().unwrap() = 11_000;
-    let late = session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap_err().to_string();
-    assert!(late.contains("p1"), "{late}");
-    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
-    assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Expired));
-    expect!["n4 harness: Expired, and not applied, because the time for it is over: p1 (edit a, b, c). Propose it again if it is still wanted."].assert_eq(&words(&session));
-}
-
-#[tokio::test]
-async fn what_was_approved_and_not_begun_in_time_is_not_applied_either() {
-    let (agent, disk, now) = slow(vec![three(), Turn::say("done")]);
-    let mut session = start(agent).await;
-    session.prompt("go", &Cancel::new()).await.unwrap();
-    session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
-    *now.lock().unwrap() = 11_000;
-    session.resume(&Cancel::new()).await.unwrap();
-    assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Expired));
-}
-
-#[tokio::test]
-async fn a_call_that_nobody_decides_in_time_is_answered() {
-    let call = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
-    let (agent, _, now) = slow(vec![call, Turn::say("done")]);
-    let mut session = start(agent).await;
-    assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
-    *now.lock().unwrap() = 11_000;
-    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
-    let tree = notation::print_tree(session.tree());
-    assert!(tree.contains("result c1!: not run: nobody decided on it in time"), "{tree}");
-    assert_eq!(state(&session), State::Expired);
 }
 
 /// Somebody who is asked, and goes for lunch.

@@ -33,12 +33,11 @@ pub(crate) enum Act {
 /// Everything that reads the files of a run.
 pub(crate) const READING: &[Act] = &[Act::Base, Act::Look, Act::Changes];
 
-/// A call that was made, and what it was given.
+/// A call that was made, and the base that it was given.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) act: Act,
     pub(crate) base: Option<Base>,
-    pub(crate) touched: Vec<Touched>,
 }
 
 /// Calls that go wrong.
@@ -207,10 +206,9 @@ impl FakeFolder {
     }
 
     /// Notes a call, and fails if it is to.
-    fn asked(&self, act: Act, base: Option<&Base>, touched: &[Touched]) -> Result<(), WorkspaceFault> {
+    fn asked(&self, act: Act, base: Option<&Base>) -> Result<(), WorkspaceFault> {
         (self.on_call)(act);
-        let call = Call { act, base: base.cloned(), touched: touched.to_vec() };
-        self.kept.lock().unwrap().calls.push(call);
+        self.kept.lock().unwrap().calls.push(Call { act, base: base.cloned() });
         self.due(act, false)
     }
 
@@ -300,18 +298,18 @@ pub(crate) fn files(of: &[(&str, &str)]) -> Files {
 #[async_trait]
 impl Workspace for FakeFolder {
     async fn base(&self) -> Result<Base, WorkspaceFault> {
-        self.asked(Act::Base, None, &[])?;
+        self.asked(Act::Base, None)?;
         Ok(self.base_now())
     }
 
     async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
-        self.asked(Act::Look, None, &[])?;
+        self.asked(Act::Look, None)?;
         let sees = self.looks && !self.kept.lock().unwrap().blind;
         Ok(sees.then(|| self.base_now()))
     }
 
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-        self.asked(Act::Changes, Some(base), touched)?;
+        self.asked(Act::Changes, Some(base))?;
         Ok(self.changes_to(base, self.now(), touched))
     }
 
@@ -325,7 +323,7 @@ impl Workspace for FakeFolder {
             let changes = self.changes(base, touched).await?;
             return Ok(OwnChanges { changes, ..OwnChanges::default() });
         }
-        self.asked(Act::Changes, Some(base), touched)?;
+        self.asked(Act::Changes, Some(base))?;
         let now = self.base_now();
         let tree = |base: &Base| self.tree(base.tree.as_ref().unwrap());
         let mut ours: BTreeSet<String> = touched.iter().map(|touch| touch.path.clone()).collect();
@@ -366,7 +364,7 @@ impl FakeFolder {
 }
 
 /// Returns the name of the n-th commit.
-pub(crate) fn commit_name(number: usize) -> String {
+fn commit_name(number: usize) -> String {
     format!("{number:040x}")
 }
 
@@ -374,7 +372,7 @@ pub(crate) fn commit_name(number: usize) -> String {
 impl Commits for FakeFolder {
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         assert!(!self.binds, "what is bound is only prepared");
-        self.asked(Act::Commit, Some(&deciding.base), &[])?;
+        self.asked(Act::Commit, Some(&deciding.base))?;
         if self.versions && self.committed(deciding).is_none() {
             if matches!(self.sees, Sees::Differences) {
                 let (tree, now) = (self.tree(&deciding.tree), self.now());
@@ -390,7 +388,7 @@ impl Commits for FakeFolder {
 
     /// A commit that is bound does not name its patch set, so none of those is found.
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        self.asked(Act::FindCommit, Some(&deciding.base), &[])?;
+        self.asked(Act::FindCommit, Some(&deciding.base))?;
         Ok(self.committed(deciding))
     }
 }
@@ -405,7 +403,7 @@ impl Restore for FakeFolder {
         _spans: Option<&[Span]>,
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        self.asked(Act::States, Some(base), touched)?;
+        self.asked(Act::States, Some(base))?;
         let was = |path: &String| touched.iter().find(|touch| touch.path == *path)?.before.clone();
         let before = after.is_some().then(|| self.tree(base.tree.as_ref().unwrap()));
         let after = after.map_or_else(|| self.now(), |after| self.tree(after));
@@ -423,12 +421,12 @@ impl Restore for FakeFolder {
     }
 
     async fn compare(&self, left: &Left, _: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
-        self.asked(Act::Compare, Some(&left.base), &[])?;
+        self.asked(Act::Compare, Some(&left.base))?;
         Ok(self.compared(left))
     }
 
     async fn restore(&self, left: &Left, _: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
-        self.asked(Act::Restore, Some(&left.base), &[])?;
+        self.asked(Act::Restore, Some(&left.base))?;
         if let Some(restored_by) = &self.restored_by {
             return restored_by(left.clone(), permit.clone()).await;
         }

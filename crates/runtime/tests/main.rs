@@ -57,8 +57,6 @@ mod rebase;
 mod recovering;
 mod replies;
 mod resolving;
-mod retries;
-mod reverts;
 mod rolling_back;
 mod rolling_back_bound;
 mod rolling_back_together;

@@ -25,10 +25,6 @@ pub(crate) fn run(id: &str, command: &str) -> Turn {
     Turn::new().call(id, "shell", &json!({ "path": command }))
 }
 
-pub(crate) fn resolve(id: &str, action: &str) -> Turn {
-    Turn::new().call(id, "resolve", &json!({ "action": action, "reason": "because" }))
-}
-
 pub(crate) fn rule(verdict: RuleVerdict) -> Rule {
     Rule::new(verdict, Actor::new(ActorKind::Person, "anna"))
 }
@@ -64,11 +60,6 @@ pub(crate) fn because(mut rule: Rule, reason: &str) -> Rule {
     rule
 }
 
-pub(crate) fn model_may(mut rule: Rule) -> Rule {
-    rule.deciders.insert(ActorKind::Model);
-    rule
-}
-
 pub(crate) async fn begin(approval: Approval, rules: Vec<Rule>, turns: Vec<Turn>) -> Story {
     let world = World::default();
     let agent = world.agent(replies(turns)).approval(approval).rules(rules);
@@ -97,50 +88,6 @@ pub(crate) fn check(story: &Story, stop: &str, expected: Expect) {
         "{}\n-- did: {done}\n-- queue: {told}\n-- rules: {rules}\n-- {stop}\n",
         words.join("\n")
     ));
-}
-
-#[tokio::test]
-async fn what_a_rule_allows_is_approved_by_it_in_the_batch_that_stages_it() {
-    let rules = vec![on_path(RuleVerdict::Allow, "src/**")];
-    let mut story = begin(Approval::Person, rules, vec![edit("c1", "src/a.rs"), Turn::say("done")]).await;
-    let stop = story.prompt("do it").await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
-        n4 harness: Applied p1. Written.
-        -- did: wrote src/a.rs
-        -- queue: p1 staged, p1 decided, p1 began, p1 finished
-        -- rules: r1 allow used 1
-        -- decided other: answered
-    "#]],
-    );
-    let decision = story.session.proposals().iter().next().unwrap().decision.clone().unwrap();
-    assert_eq!(
-        (decision.by, decision.reason.as_str()),
-        (Actor::new(ActorKind::Policy, "r1"), "allowed by r1")
-    );
-}
-
-#[tokio::test]
-async fn what_a_rule_forbids_is_discarded_and_the_model_is_told_which() {
-    let rules = vec![because(on_path(RuleVerdict::Deny, "gen/**"), "it is \x1b[31mmade\nby a script")];
-    let mut story = begin(Approval::Always, rules, vec![edit("c1", "gen/a.rs"), Turn::say("done")]).await;
-    let stop = story.prompt("do it").await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-            n3 result c1: a preview
-            ++ text: p1 (edit gen/a.rs) was discarded: forbidden by r1 (it is [31mmade by a script). Nothing is written.
-            -- did: 
-            -- queue: p1 staged, p1 decided
-            -- rules: r1 deny used 1
-            -- decided other: answered
-        "#]],
-    );
 }
 
 #[tokio::test]
@@ -177,136 +124,6 @@ async fn what_is_forbidden_takes_the_place_of_nothing_and_what_was_approved_befo
         -- decided other: answered
     "#]],
     );
-}
-
-#[tokio::test]
-async fn a_preview_that_changes_nothing_is_neither_forbidden_nor_staged() {
-    let rules = vec![on_path(RuleVerdict::Deny, "**")];
-    let mut story = begin(Approval::Person, rules, vec![edit("c1", "a"), Turn::say("done")]).await;
-    story.world.files.lock().unwrap().insert("a".to_owned(), "new".to_owned());
-    let stop = story.prompt("do it").await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        -- did: 
-        -- queue: 
-        -- rules: r1 deny used 0
-        -- decided other: answered
-    "#]],
-    );
-}
-
-#[tokio::test]
-async fn commands_are_allowed_asked_about_and_forbidden_by_their_words() {
-    let rules = || {
-        vec![
-            on_command(RuleVerdict::Allow, &["cargo", "test"]),
-            because(on_command(RuleVerdict::Deny, &["git", "push"]), "ask Anna"),
-        ]
-    };
-    let turn = run("c1", "cargo test --all").call("c2", "shell", &json!({ "path": "git push" })).call(
-        "c3",
-        "shell",
-        &json!({ "path": "make" }),
-    );
-    // What no rule speaks of goes as it did before there were rules.
-    for (approval, expected) in [
-        (
-            Approval::Person,
-            expect![[r#"
-
-            -- did: ran cargo test --all
-            -- queue: p1 staged, p1 decided, p1 began, p1 finished, p2 staged, p2 decided, p3 staged
-            -- rules: r1 allow used 1; r2 deny used 1
-            -- waiting for p3
-        "#]],
-        ),
-        (
-            Approval::Model,
-            expect![[r#"
-            n3 result c1: ok
-            n4 result c2!: not run: forbidden by r2 (ask Anna)
-            n5 result c3: ok
-            -- did: ran cargo test --all, ran make
-            -- queue: p1 staged, p1 decided, p1 began, p1 finished, p2 staged, p2 decided
-            -- rules: r1 allow used 1; r2 deny used 1
-            -- decided other: answered
-        "#]],
-        ),
-        (
-            Approval::Always,
-            expect![[r#"
-            n3 result c1: ok
-            n4 result c2!: not run: forbidden by r2 (ask Anna)
-            n5 result c3: ok
-            -- did: ran cargo test --all, ran make
-            -- queue: p1 staged, p1 decided, p1 began, p1 finished, p2 staged, p2 decided
-            -- rules: r1 allow used 1; r2 deny used 1
-            -- decided other: answered
-        "#]],
-        ),
-    ] {
-        let mut story = begin(approval, rules(), vec![turn.clone(), Turn::say("done")]).await;
-        let stop = stop_line(&story.prompt("do it").await);
-        check(&story, &stop, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_rule_that_asks_holds_under_every_approval() {
-    for approval in [Approval::Model, Approval::Always] {
-        let rules = vec![on_path(RuleVerdict::Ask, "src/**"), on_command(RuleVerdict::Ask, &["make"])];
-        let turn = edit("c1", "src/a").call("c2", "shell", &json!({ "path": "make all" }));
-        let mut story = begin(approval, rules, vec![turn, Turn::say("done")]).await;
-        assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1", "{approval:?}");
-        let decide = Verdict::Approve;
-        story.session.decide(1.into_id(), decide, "").await.unwrap();
-        assert_eq!(stop_line(&story.resume().await), "waiting for p2", "{approval:?}");
-        story.session.decide(2.into_id(), decide, "").await.unwrap();
-        assert_eq!(stop_line(&story.resume().await), "decided other: answered", "{approval:?}");
-        assert_eq!(story.world.effects(), ["wrote src/a", "ran make all"]);
-        assert_eq!(rules_of(&story.session), "r1 ask used 1; r2 ask used 1");
-    }
-}
-
-#[tokio::test]
-async fn a_rule_lets_the_model_decide_where_a_person_would() {
-    let rules = vec![model_may(on_path(RuleVerdict::Ask, "src/**"))];
-    let turns = vec![edit("c1", "src/a").call("c2", "edit", &json!({ "path": "b", "text": "new" }))];
-    let turns = turns.into_iter().chain([resolve("c3", "apply"), Turn::say("done")]).collect();
-    let mut story = begin(Approval::Person, rules, turns).await;
-    // Nobody but a person may decide on `b`.
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p2");
-    let approve = Verdict::Approve;
-    story.session.decide(2.into_id(), approve, "").await.unwrap();
-    let stop = story.resume().await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        ++ text: Staged as p1. Nothing is written yet: call `resolve` with action apply or discard and id "p1".
-        n4 result c2: a preview
-        ++ text: Staged as p2. Nothing is written before it is approved; you will be told.
-        n5 harness: A person approved p2, and it was applied. Written.
-        n7 result c3: Applied p1. Written.
-        -- did: wrote b, wrote src/a
-        -- queue: p1 staged, p2 staged, p2 decided, p2 began, p2 finished, p1 decided, p1 began, p1 finished
-        -- rules: r1 ask used 1
-        -- decided other: answered
-    "#]],
-    );
-}
-
-#[tokio::test]
-async fn a_session_in_which_the_model_has_no_tool_to_decide_with_asks_a_person_instead() {
-    let mut story = begin(Approval::Person, vec![], vec![edit("c1", "src/a"), Turn::say("done")]).await;
-    story.session.give_rule(model_may(rule(RuleVerdict::Ask))).await.unwrap();
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    let requests = story.world.requests.lock().unwrap();
-    assert!(requests.iter().all(|request| request.tools.iter().all(|tool| tool.name != "resolve")));
 }
 
 /// A tool that posts letters to its own session, as another process would in the middle of a turn.
@@ -363,33 +180,6 @@ async fn what_a_rule_has_taken_from_the_model_meanwhile_it_cannot_approve() {
 }
 
 #[tokio::test]
-async fn a_rule_that_counts_once_counts_once_and_keeps_for_when_nothing_else_allows() {
-    let by_once = once(RuleVerdict::Allow);
-    let turns = vec![edit("c1", "src/a"), edit("c2", "b"), edit("c3", "c"), Turn::say("done")];
-    let mut story = begin(Approval::Person, vec![on_path(RuleVerdict::Allow, "src/**")], turns).await;
-    story.session.give_rule(by_once).await.unwrap();
-    let stop = story.prompt("do it").await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
-        n4 harness: Applied p1. Written.
-        n6 result c2: a preview
-        ++ text: Staged as p2 and approved: allowed by r2. Nothing more is needed; you will be told when it is written.
-        n7 harness: Applied p2. Written.
-        n9 result c3: a preview
-        ++ text: Staged as p3. Nothing is written before it is approved; you will be told.
-        -- did: wrote src/a, wrote b
-        -- queue: p1 staged, p1 decided, p1 began, p1 finished, p2 staged, p2 decided, p2 began, p2 finished, p3 staged
-        -- rules: r1 allow used 1; r2 allow used 1
-        -- waiting for p3
-    "#]],
-    );
-}
-
-#[tokio::test]
 async fn a_rule_that_counts_once_counts_once_across_a_kill_at_every_write() {
     for death in [Death::Lost, Death::Kept] {
         for life in 0..12 {
@@ -423,32 +213,6 @@ async fn a_rule_that_counts_once_counts_once_across_a_kill_at_every_write() {
 }
 
 #[tokio::test]
-async fn a_rule_that_comes_later_decides_what_waits() {
-    let turn = edit("c1", "src/a").call("c2", "edit", &json!({ "path": "gen/b", "text": "new" }));
-    let mut story = begin(Approval::Person, vec![], vec![turn, Turn::say("done")]).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1, p2");
-    story.session.give_rule(on_path(RuleVerdict::Allow, "src/**")).await.unwrap();
-    story.session.give_rule(because(on_path(RuleVerdict::Deny, "gen/**"), "made by a script")).await.unwrap();
-    let stop = story.resume().await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        ++ text: Staged as p1. Nothing is written before it is approved; you will be told.
-        n4 result c2: a preview
-        ++ text: Staged as p2. Nothing is written before it is approved; you will be told.
-        n5 harness: Applied p1. Written.
-        n6 harness: p2 (edit gen/b) was discarded: forbidden by r2 (made by a script).
-        -- did: wrote src/a
-        -- queue: p1 staged, p2 staged, p1 decided, p1 began, p1 finished, p2 decided
-        -- rules: r1 allow used 1; r2 deny used 1
-        -- decided other: answered
-    "#]],
-    );
-}
-
-#[tokio::test]
 async fn a_command_that_waits_is_decided_by_a_rule_that_another_process_gives() {
     for (verdict, expected) in [
         (
@@ -479,85 +243,6 @@ async fn a_command_that_waits_is_decided_by_a_rule_that_another_process_gives() 
         let stop = story.resume().await;
         check(&story, &stop_line(&stop), expected);
     }
-}
-
-#[tokio::test]
-async fn what_is_forbidden_is_forbidden_without_a_gate_too() {
-    let deny = because(of_tool(RuleVerdict::Deny, "own"), "not here");
-    let ask = of_tool(RuleVerdict::Ask, "own");
-    struct Own(World);
-    #[async_trait]
-    impl Tool for Own {
-        fn spec(&self) -> ToolSpec {
-            let input_schema = json!({ "type": "object" });
-            ToolSpec { name: "own".to_owned(), description: "x".to_owned(), input_schema, strict: None }
-        }
-        async fn run(&self, _: Map<String, Value>, _: &ToolContext) -> ToolOutput {
-            self.0.did("called own");
-            ToolOutput::text("ok")
-        }
-    }
-    let turn = || Turn::new().call("c1", "own", &json!({})).call("c2", "read", &json!({ "path": "a" }));
-    for (rule, expected) in [
-        (
-            deny,
-            expect![[r#"
-        n3 result c1!: not run: forbidden by r1 (not here)
-        n4 result c2!: no file a
-        -- did: 
-        -- queue: p1 staged, p1 decided
-        -- rules: r1 deny used 1
-        -- decided other: answered
-    "#]],
-        ),
-        (
-            ask,
-            expect![[r#"
-        n3 result c1: ok
-        n4 result c2!: no file a
-        -- did: called own
-        -- queue: 
-        -- rules: r1 ask used 0
-        -- decided other: answered
-    "#]],
-        ),
-    ] {
-        let world = World::default();
-        let agent = world.agent(replies(vec![turn(), Turn::say("done")])).approval(Approval::Always);
-        let agent = agent.rules(vec![rule]).tool(Own(world.clone()));
-        let mut story = Story::begin(world, agent).await;
-        let stop = story.prompt("do it").await;
-        check(&story, &stop_line(&stop), expected);
-    }
-}
-
-#[tokio::test]
-async fn a_rule_ends_at_its_time() {
-    let brief = with(rule(RuleVerdict::Allow), |rule| rule.expires_at = Some(1));
-    let mut story = begin(Approval::Person, vec![brief], vec![edit("c1", "a"), Turn::say("done")]).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    assert_eq!(rules_of(&story.session), "r1 allow used 0");
-}
-
-#[tokio::test]
-async fn after_a_failed_apply_a_rule_that_allows_does_not_try_again() {
-    let fails = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "unwritable" }));
-    let mut story =
-        begin(Approval::Person, vec![rule(RuleVerdict::Allow)], vec![fails, Turn::say("done")]).await;
-    let stop = story.prompt("do it").await;
-    check(
-        &story,
-        &stop_line(&stop),
-        expect![[r#"
-        n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
-        n4 harness: p1 could not be applied: the disk is full. It is kept: apply it again or discard it.
-        -- did: 
-        -- queue: p1 staged, p1 decided, p1 began, p1 finished
-        -- rules: r1 allow used 1
-        -- waiting for p1
-    "#]],
-    );
 }
 
 /// `p1` for 1.

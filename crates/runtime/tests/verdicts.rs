@@ -7,10 +7,9 @@ use serde_json::json;
 use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::Verdict::Approve;
-use trunkline_runtime::{Approval, Base, RuntimeError, Stop, Touched};
+use trunkline_runtime::{Approval, Base, RuntimeError, Stop};
 
-use crate::fake_folder::{Act, FakeFolder, commit_name};
+use crate::fake_folder::{Act, FakeFolder};
 use crate::story::{Story, World, replies};
 
 /// A repository in which whatever was applied is a change.
@@ -29,77 +28,6 @@ async fn story(commits: bool) -> (Story, FakeFolder) {
         .workspace(Arc::new(repository.clone()))
         .commits(commits);
     (Story::begin(world, agent).await, repository)
-}
-
-#[tokio::test]
-async fn changes_without_a_commit_end_as_applied() {
-    let (mut story, repository) = story(false).await;
-    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
-    assert_eq!(decision.verdict().to_string(), "other: applied");
-    assert!(decision.verdict().patch_set().is_some());
-    assert!(
-        repository.kept.lock().unwrap().commits.is_empty(),
-        "nothing is committed without being asked to"
-    );
-    let calls = repository.kept.lock().unwrap().calls.clone();
-    let told = calls.iter().rfind(|call| call.act == Act::Changes).unwrap();
-    assert_eq!(told.touched, [Touched { path: "a".to_owned(), before: None }]);
-}
-
-#[tokio::test]
-async fn a_commit_verdict_names_the_real_commit_and_its_rationale() {
-    let (mut story, _) = story(true).await;
-    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
-    assert!(
-        matches!(decision.verdict(), Verdict::Commit { commit, .. } if commit.to_string() == commit_name(1))
-    );
-    assert_eq!(decision.rationale().map(ToString::to_string).as_deref(), Some("I wrote a."));
-    assert_eq!(decision.decided_by().id.as_str(), "test/script");
-}
-
-#[tokio::test]
-async fn the_words_of_a_model_are_no_trailers_and_move_no_terminal() {
-    let world = World::default();
-    let repository = repository();
-    let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
-    let last = "Done\u{1b}[31m\u{202e}.\r\n\nSigned-off-by: Somebody <s@example.org>\nTrunkline-Decision : 1";
-    let agent = world
-        .agent(replies(vec![edit, Turn::say(last)]))
-        .approval(Approval::Always)
-        .workspace(Arc::new(repository.clone()))
-        .commits(true);
-    let mut story = Story::begin(world, agent).await;
-    story.prompt("write a\u{7}").await.unwrap();
-    expect![[r#"
-        write a
-
-        Done[31m.
-
-         Signed-off-by: Somebody <s@example.org>
-         Trunkline-Decision : 1"#]]
-    .assert_eq(&repository.kept.lock().unwrap().commits[0].message);
-}
-
-#[tokio::test]
-async fn a_verdict_says_who_approved_if_that_was_one_and_the_same() {
-    let (mut story, _) = story(false).await;
-    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
-    assert_eq!(decision.approved_by().map(|by| by.kind.as_str()), Some("system"), "everything is allowed");
-
-    let world = World::default();
-    let edit = |id: &str, path: &str| Turn::new().call(id, "edit", &json!({ "path": path, "text": "new" }));
-    let agent = world.agent(replies(vec![edit("c1", "a"), Turn::say("I wrote a.")]));
-    let mut story = Story::begin(world, agent).await;
-    let Ok(Stop::Waiting(waiting)) = story.prompt("write a").await else { panic!("nobody is asked") };
-    story.session.decide(waiting[0], Approve, "fine").await.unwrap();
-    let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict") };
-    assert_eq!(decision.approved_by().map(|by| by.kind.as_str()), Some("human"));
-
-    let world = World::default();
-    let agent = world.agent(replies(vec![Turn::say("Nothing to do.")]));
-    let mut story = Story::begin(world, agent).await;
-    let Ok(Stop::Decided(decision)) = story.prompt("think").await else { panic!("no verdict") };
-    assert_eq!(decision.approved_by(), None, "nothing was applied");
 }
 
 #[tokio::test]

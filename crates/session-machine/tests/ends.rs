@@ -5,7 +5,7 @@ use expect_test::expect;
 use crate::play::check;
 
 #[test]
-fn changes_without_a_commit_end_as_applied() {
+fn what_was_applied_where_nobody_looks_at_the_files_ends_as_an_answer() {
     check(
         r#"
         approval always

@@ -3,9 +3,24 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
 mod approvals;
+mod attempts;
+mod choices;
 mod ends;
 mod facts;
+mod going_back;
+mod in_time;
+mod late;
 mod laws;
 mod leaving;
+mod ledgers;
+mod outlines;
 mod play;
+mod play_lines;
+mod play_shown;
+mod play_world;
+mod retries;
+mod rules_of_calls;
+mod rules_of_files;
+mod stalls;
 mod turns;
+mod verdicts;

@@ -5,41 +5,41 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
+use std::time::Duration;
 
 use expect_test::Expect;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use trunkline_message_tree::{
-    Author, Content, Entry as TreeEntry, Message, MessageTree, NodeId, Origin, Role, StopReason, Timestamp,
-    ToolCall, ToolSpec,
+    Message, MessageList, MessageTree, NodeId, Origin, Part, Timestamp, ToolChoice, ToolResult, ToolSpec,
 };
-use trunkline_providers::{ProviderError, Support};
-use trunkline_resolve_queue::{
-    Effect, Entry, Fingerprint, Outcome, ProposalId, SubjectState, Verdict, resolve_tool,
-};
+use trunkline_providers::{Request, Support};
+use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
-use trunkline_session_machine::acts::asked::{Asked, find_out};
+use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
 use trunkline_session_machine::acts::plan::Plan;
-use trunkline_session_machine::acts::question::{Answer, Pause, Question};
+use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded::complete;
 use trunkline_session_machine::acts::recover::{self, Sight};
 use trunkline_session_machine::acts::reply::{self, Came};
 use trunkline_session_machine::acts::resolve::{self, Next};
 use trunkline_session_machine::acts::view::View;
-use trunkline_session_machine::acts::{close, decide, expire, hold, moves, open, settle, stage};
+use trunkline_session_machine::acts::{close, decide, expire, hold, late, moves, open, settle, stage};
 use trunkline_session_machine::next::{Facts, Step, next};
+use trunkline_session_machine::request::prompt;
+use trunkline_session_machine::request::rendering::Rendering;
+use trunkline_session_machine::rules::judging;
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::words::start::Start;
 use trunkline_session_machine::{
-    Access, Approval, Base, CallPlace, ChangedFile, Changes, CloseAs, FileChange, FileStates, Gate, Kept,
-    OwnChanges, Proposal, Reverts, RuntimeError, Said, Stop, ToolOutput,
+    Access, Approval, CallPlace, CloseAs, OnStall, Reverts, RuntimeError, Said, Touched,
 };
 use trunkline_session_store::Record;
-use uuid::Uuid;
+
+use crate::play_lines::{came_of, drawn, lines_of, name_of, policy_of, rule_of, told_of};
 
 /// A day that does not change.
-const START: u64 = 1_700_000_000_000;
+pub(crate) const START: u64 = 1_700_000_000_000;
 
 /// Plays a script and compares what came of it.
 pub(crate) fn check(script: &str, expected: Expect) {
@@ -51,22 +51,39 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// ```text
 /// approval always      who decides: person (as unless told), model or always
 /// reverts              the model may leave a branch
-/// commits              runs are committed
+/// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
+/// tool own             a tool more, for which nobody is asked
+/// folder               the files of runs are looked at; commits: and committed
+/// offers 10 s          what is staged has so much time
+/// demands              the service takes the demand that a tool is called
+/// choices soft 2 3     a model is reminded, held after two turns, and for three; or `once 3`, held at once
 /// model: words         an answer of the model, in the order in which it is asked
-/// model: read c1 {"path":"a"}; shell c2 {"command":"make"}
-/// cut: words           an answer that breaks off
+/// model: read c1 {"path":"a"}; shell c2 {"command":"make"}; say and words beside calls
+/// 5 times model: read c {"path":"a"}   the line so often
+/// cut: words           an answer that breaks off; limit: one that ends at the output limit
+/// busy: words          an answer that fails, after these words or none; also unauthorized, unreached
 /// result c1 = words    what a call gives; "done" unless told
-/// propose c1 a = text  the call stages that a file gets this text
+/// propose c1 a = text  the call stages that a file gets this text; "unwritable" cannot be written
 /// file a = text        somebody writes a file
+/// pass 10 s            time passes; also ms
+/// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
-/// approve p1, discard p1 why, undo, go n3, back n3 lesson, close checkpoint words
+/// approve p1, discard p1 why, undo, redo, go n3, back n3 lesson, close checkpoint words
+/// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
+/// give deny path a/**  a person gives a rule
+/// accept p0, decline p0 why   a step back that was proposed
+/// late n2 0 words      what the first call of n2 gave comes, or comes again
 /// crash p1             an apply begins, and nothing is heard of it any more
+/// show sent            what the model was sent last; also tools, notes, steps, results, rules, decisions, verdict, touched,
+///                      attempts, commit
 /// ```
 pub(crate) fn play(script: &str) -> Play {
     let mut play = Play::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        play.line(line);
+        let repeated = line.split_once(" times ").and_then(|(times, line)| Some((times.parse().ok()?, line)));
+        let (times, line) = repeated.unwrap_or((1, line));
+        (0..times).for_each(|_| play.line(line));
     }
     play
 }
@@ -75,17 +92,28 @@ pub(crate) fn play(script: &str) -> Play {
 pub(crate) struct Play {
     pub(crate) told: String,
     pub(crate) log: Vec<Record>,
-    setup: Setup,
-    state: State,
-    replies: VecDeque<Message>,
-    results: HashMap<String, String>,
-    proposed: HashMap<String, Vec<(String, String)>>,
-    files: BTreeMap<String, String>,
-    base: BTreeMap<String, String>,
+    pub(crate) setup: Setup,
+    pub(crate) state: State,
+    replies: VecDeque<Came>,
+    pub(crate) results: HashMap<String, String>,
+    pub(crate) proposed: HashMap<String, Vec<(String, String)>>,
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) base: BTreeMap<String, String>,
     commits: bool,
-    committed: Option<String>,
-    names: u128,
+    pub(crate) committed: Option<String>,
+    /// The message of that.
+    pub(crate) message: String,
+    /// Those of the agent.
+    rules: Vec<Rule>,
+    pub(crate) sent: Option<Request>,
+    /// What proposals have written, as it was told when the end of a run was looked at.
+    pub(crate) touched: Vec<Touched>,
+    pub(crate) names: u128,
     now: u64,
+    /// Turns that lead nowhere are noticed.
+    watches: bool,
+    /// Nothing is told.
+    hushed: bool,
 }
 
 impl Play {
@@ -112,8 +140,14 @@ impl Play {
             base: BTreeMap::new(),
             commits: false,
             committed: None,
+            message: String::new(),
+            rules: Vec::new(),
+            sent: None,
+            touched: Vec::new(),
             names: 0,
             now: START,
+            watches: false,
+            hushed: false,
         }
     }
 
@@ -129,12 +163,38 @@ impl Play {
                 self.setup.complete();
             }
             "reverts" => {
-                self.setup.revert = Some(Box::new(Reverts::default()));
+                let reverts = match rest {
+                    "person" => Reverts::default().on_stall(OnStall::TellPerson),
+                    "accept" => Reverts::default().on_stall(OnStall::Accept),
+                    _ => Reverts::default(),
+                };
+                let mut stall = reverts.stall.clone();
+                stall.enabled = rest != "off";
+                self.setup.revert = Some(Box::new(reverts.stall(stall)));
+                self.setup.complete();
+                self.watches = !rest.is_empty();
+                if self.watches {
+                    self.state.revert.watch(&self.setup.revert);
+                }
+            }
+            "tool" => {
+                self.setup
+                    .catalogue
+                    .add(ToolSpec::new(rest, "A tool", json!({ "type": "object" })), Access::Exclusive);
                 self.setup.complete();
             }
+            "folder" => self.setup.files.looks = true,
             "commits" => (self.commits, self.setup.files.looks) = (true, true),
-            "model:" => self.replies.push_back(reply_of(rest, StopReason::EndTurn)),
-            "cut:" => self.replies.push_back(reply_of(rest, StopReason::Cut)),
+            "offers" => self.setup.expire_after = Some(Duration::from_millis(milliseconds_of(rest))),
+            "pass" => self.now += milliseconds_of(rest),
+            "demands" => {
+                let origin = Origin::new("made-up", "parrot");
+                self.setup.model = AskedModel::new(origin, "none", |_| Support::Native);
+            }
+            "choices" => self.setup.choices.policy = policy_of(rest),
+            "hush" => self.hushed = true,
+            "tell" => self.hushed = false,
+            "show" => self.show(rest),
             "result" => {
                 let (call, text) = rest.split_once(" = ").unwrap();
                 self.results.insert(call.to_owned(), text.to_owned());
@@ -149,11 +209,14 @@ impl Play {
                 let (path, text) = rest.split_once(" = ").unwrap();
                 self.files.insert(path.to_owned(), text.to_owned());
             }
-            _ => {
-                let _ = writeln!(self.told, "{line}");
-                let done = self.order(word, rest);
-                self.tell(done);
-            }
+            _ => match word.strip_suffix(':').and_then(|kind| came_of(kind, rest)) {
+                Some(came) => self.replies.push_back(came),
+                None => {
+                    self.say(&shown(line));
+                    let done = self.order(word, rest);
+                    self.tell(done);
+                }
+            },
         }
     }
 
@@ -163,7 +226,7 @@ impl Play {
         let node = || first.parse::<NodeId>().unwrap();
         match word {
             ">" => {
-                self.perform(|view, asked| open::prompt(view, asked, rest))?;
+                self.perform(|view, asked| open::prompt(view, asked, &lines_of(rest)))?;
                 self.drive(false)
             }
             "resume" => self.drive(false),
@@ -176,9 +239,38 @@ impl Play {
                 let said = Said::new(Verdict::Discard, more);
                 self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
             }
+            "rule" => {
+                let mut rule = rule_of(rest);
+                rule.scope = Scope::Always;
+                self.setup.resolve.model_by_rule |= judging::asks_model(&rule);
+                self.setup.complete();
+                self.rules.push(rule);
+                let rules = self.rules.clone();
+                self.perform(|view, _| decide::adopt_rules(view, &rules))
+            }
+            "give" => self.perform(|view, _| decide::give_rule(view, &rule_of(rest))).map(drop),
+            "accept" => self.perform(|view, asked| settle::accept(view, asked, first.parse().unwrap())),
+            "decline" => {
+                self.perform(|view, _| settle::decline(view, first.parse().unwrap(), Some(&lines_of(more))))
+            }
+            "late" => {
+                let (index, text) = more.split_once(' ').unwrap();
+                let index = index.parse().unwrap();
+                let place = CallPlace { node: node(), index, id: "made up".to_owned() };
+                let content = vec![Part::text(lines_of(text))];
+                let result = ToolResult { call_id: "made up".to_owned(), content, is_error: false };
+                if !late::takes_late(&self.state, &place) {
+                    self.say("    it waits");
+                    return Ok(());
+                }
+                self.perform(|view, _| late::take(view, &place, &result)).map(drop)
+            }
             "undo" => self.perform(moves::undo),
+            "redo" => self.perform(moves::redo),
             "go" => self.perform(|view, asked| moves::go(view, asked, node())).map(drop),
-            "back" => self.perform(|view, asked| moves::go_back(view, asked, node(), Some(more))),
+            "back" => self.perform(|view, asked| {
+                moves::go_back(view, asked, node(), Some(more).filter(|more| !more.is_empty()))
+            }),
             "close" => {
                 let words = more.to_owned();
                 let how = match first {
@@ -203,7 +295,13 @@ impl Play {
 
     fn tell(&mut self, done: Result<(), RuntimeError>) {
         if let Err(fault) = done {
-            let _ = writeln!(self.told, "    {fault}");
+            self.say(&format!("    {fault}"));
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        if !self.hushed {
+            let _ = writeln!(self.told, "{line}");
         }
     }
 
@@ -215,7 +313,7 @@ impl Play {
         for _ in 0..100 {
             let step = self.next(&facts)?;
             if !matches!(step, Step::Expire | Step::TellUntold | Step::LookUp(..)) {
-                let _ = writeln!(self.told, "  {}", name_of(&step));
+                self.say(&format!("  {}", name_of(&step)));
             }
             match step {
                 Step::Answer(answers) => {
@@ -257,13 +355,19 @@ impl Play {
                 Step::OpenRun => self.perform(open::begin_run)?,
                 Step::Wait(until) => facts.waited = Some(until),
                 Step::Request => {
-                    let _ = self.perform(|view, _| hold::hold(view))?;
-                    let Some(message) = self.replies.pop_front() else {
-                        let _ = writeln!(self.told, "    the model has no more answers");
+                    let held = self.perform(|view, _| hold::hold(view))?;
+                    let mut kept = None;
+                    let rendering = Rendering::of(&mut kept, &self.setup.revert, false);
+                    let prompt =
+                        prompt::build(&self.state, rendering, &self.setup, held, &MessageList::new());
+                    if prompt.request.tool_choice != ToolChoice::default() {
+                        let _ = writeln!(self.told, "    held to {:?}", prompt.request.tool_choice);
+                    }
+                    self.sent = Some(prompt.request);
+                    let Some(came) = self.replies.pop_front() else {
+                        self.say("    the model has no more answers");
                         return Ok(());
                     };
-                    let fault = (message.stop == Some(StopReason::Cut)).then_some(ProviderError::Cut);
-                    let came = Came { fault, ..Came::whole(message) };
                     let plan = reply::take_reply(&self.view(), came)?;
                     self.record(plan)??;
                 }
@@ -314,145 +418,36 @@ impl Play {
     fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
         let begun = self.perform(|view, asked| apply::begin(view, asked, id, call))?;
         let Begun::Attempt(attempt) = begun else { return Ok(()) };
-        self.write(id);
-        let ended = Ended { attempt, outcome: Outcome::Applied, words: "written".to_owned() };
+        let (outcome, words) = match self.write(id) {
+            true => (Outcome::Applied, "written"),
+            false => (Outcome::Failed { reason: "the disk is full".to_owned() }, "full"),
+        };
+        let ended = Ended { attempt, outcome, words: words.to_owned() };
         match self.perform(|view, asked| apply::end(view, asked, &ended, call))? {
             Some(kept) => self.perform(|view, asked| apply::end_tidied(view, asked, (&ended, &kept), call)),
             None => Ok(()),
         }
     }
 
-    /// Writes what a proposal says.
-    fn write(&mut self, id: ProposalId) {
-        let entry = self.state.resolve.queue.get(id).unwrap();
-        let (path, text) = change_of(entry);
-        self.files.insert(path, text);
-    }
-
-    fn output(&self, place: &CallPlace, tool: &str) -> ToolOutput {
-        let text = self.results.get(&place.id).map_or("done", String::as_str);
-        let mut output = ToolOutput::text(text);
-        for (path, text) in self.proposed.get(&place.id).into_iter().flatten() {
-            let payload = json!({ "path": path, "text": text });
-            let mut proposal = Proposal::new(format!("write {path}"), tool.to_owned(), payload);
-            proposal.effect = Effect::Reversible;
-            proposal.fingerprints = vec![self.print(path)];
-            proposal.after = vec![print_of(path, Some(text))];
-            output.proposals.push(proposal);
-        }
-        output
-    }
-
-    fn print(&self, path: &str) -> Fingerprint {
-        print_of(path, self.files.get(path))
-    }
-
     /// Returns what happens next; a fold of the whole log has to say the same.
     fn next(&mut self, facts: &Facts) -> Result<Step, RuntimeError> {
         let step = self.find_out(|view, asked| next(view, asked, facts))?;
         let mut folded = State::begin(self.log.first())?;
+        if self.watches {
+            folded.revert.watch(&self.setup.revert);
+        }
         self.log.iter().skip(1).try_for_each(|record| folded.record(record))?;
+        let shown = self.view().rendered();
         let kept = std::mem::replace(&mut self.state, folded);
+        assert_eq!(shown, self.view().rendered(), "a resume shows the model something else");
         let again = self.find_out(|view, asked| next(view, asked, facts))?;
         assert_eq!(name_of(&step), name_of(&again), "a resume goes another way\n{}", self.told);
         self.state = kept;
         Ok(step)
     }
 
-    fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View::new(&self.state, &self.setup, Timestamp(self.now))
-    }
-
-    fn find_out<T>(
-        &mut self,
-        act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<T, Pause>,
-    ) -> Result<T, RuntimeError> {
-        let mut names = self.names;
-        let mut files = std::mem::take(&mut self.files);
-        let (base, queue) = (self.base.clone(), &self.state.resolve.queue);
-        let mut committed = self.committed.clone();
-        let mut begun_at = None;
-        let learned = find_out(&self.view(), act, |question| {
-            let kept = |id: &ProposalId| queue.get(*id).map(change_of);
-            Ok(match question {
-                Question::Calls(calls) => {
-                    let gate = |arguments: &Map<String, Value>| {
-                        let command = arguments.get("command")?.as_str()?;
-                        Some(Gate::new(format!("run {command}"), command).of_command(command))
-                    };
-                    let declared = calls.iter().map(|call| match call.tool.as_str() {
-                        "shell" if call.asks_gate => Ok(gate(&call.arguments)),
-                        _ => Ok(None),
-                    });
-                    Answer::Calls(declared.collect())
-                }
-                Question::Effects(calls) => {
-                    Answer::Effects(calls.iter().map(|_| Default::default()).collect())
-                }
-                Question::Ids(count) => {
-                    let ids = (0..*count).map(|_| {
-                        names += 1;
-                        Uuid::from_u128((7 << 76) | (2 << 62) | names)
-                    });
-                    Answer::Ids(ids.collect())
-                }
-                Question::Keep(id) => {
-                    let kept = kept(id).map(|(path, _)| {
-                        let bytes = files.get(&path).map(|text| text.clone().into_bytes());
-                        Kept { fingerprint: print_of(&path, files.get(&path)), bytes }
-                    });
-                    Answer::Kept(Some(kept.into_iter().collect()))
-                }
-                Question::Observe(id) => {
-                    Answer::Observed(kept(id).map(|(path, _)| vec![print_of(&path, files.get(&path))]))
-                }
-                Question::PutBack(_, kept) => {
-                    for one in kept.0.iter() {
-                        let path = one.fingerprint.subject.clone();
-                        match &one.bytes {
-                            Some(bytes) => {
-                                drop(files.insert(path, String::from_utf8(bytes.clone()).unwrap()))
-                            }
-                            None => drop(files.remove(&path)),
-                        }
-                    }
-                    Answer::PutBack
-                }
-                Question::Discarded(entries) => Answer::Words(entries.iter().map(|_| None).collect()),
-                Question::Start => {
-                    begun_at = Some(files.clone());
-                    let base = Base { commit: Some("a".repeat(40)), tree: Some("b".repeat(40)) };
-                    Answer::Start(Ok(Start { base, looks: false }))
-                }
-                Question::OwnChanges(..) => {
-                    let changes = changes(&base, &files);
-                    Answer::OwnChanges(Ok(OwnChanges { changes, ..OwnChanges::default() }))
-                }
-                Question::States(_, _, _, _, paths) => {
-                    let state = |path: &String| FileStates {
-                        path: path.clone(),
-                        before: base.get(path).map(|text| digest(text)),
-                        after: files.get(path).map(|text| digest(text)),
-                        before_executable: None,
-                        after_executable: None,
-                    };
-                    Answer::States(Ok(paths.iter().map(state).collect()))
-                }
-                Question::FindCommit(_) => Answer::Commit(Ok(committed.clone())),
-                Question::Commit(_) => {
-                    committed.get_or_insert_with(|| "d".repeat(40));
-                    Answer::Commit(Ok(committed.clone()))
-                }
-                other => panic!("nothing is told of {other:?}"),
-            })
-        });
-        self.files = files;
-        self.names = names;
-        self.committed = committed;
-        if let Some(begun_at) = begun_at {
-            self.base = begun_at;
-        }
-        learned
     }
 
     fn perform<T>(
@@ -467,125 +462,26 @@ impl Play {
         let mut records = plan.records;
         complete(&self.state, &self.setup, &mut records)?;
         for record in records {
-            let _ = writeln!(self.told, "    + {}", drawn(&record));
+            self.say(&format!("    + {}", drawn(&record)));
             self.state.record(&record)?;
             self.log.push(record);
             self.now += 1;
+        }
+        for told in plan.events.iter().filter_map(told_of) {
+            let _ = writeln!(self.told, "    ! {told}");
         }
         Ok(plan.then)
     }
 }
 
-/// Reads an answer: words, or calls.
-fn reply_of(text: &str, stop: StopReason) -> Message {
-    let calls: Vec<Content> = text.split("; ").filter_map(call_of).collect();
-    let content = if calls.is_empty() { vec![Content::Text { text: text.to_owned() }] } else { calls };
-    let mut message = Message::new(Role::Assistant, Author::Model, content);
-    (message.origin, message.stop) = (Some(Origin::new("made-up", "parrot")), Some(stop));
-    message
+/// A line without what would move a cursor.
+fn shown(line: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    line.chars().map(escaped).collect()
 }
 
-fn call_of(text: &str) -> Option<Content> {
-    let (name, rest) = text.split_once(' ')?;
-    let (id, arguments) = rest.split_once(' ')?;
-    let is_call = arguments.starts_with('{');
-    let (name, id, arguments) = (name.to_owned(), id.to_owned(), arguments.to_owned());
-    is_call.then_some(Content::ToolCall(ToolCall { id, name, arguments, signature: None }))
-}
-
-fn change_of(entry: &Entry<Value>) -> (String, String) {
-    let payload = &entry.proposal.payload;
-    let field = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    (field("path"), field("text"))
-}
-
-fn print_of(path: &str, text: Option<&String>) -> Fingerprint {
-    let state = text.map_or(SubjectState::Absent, |text| SubjectState::Digest(digest(text)));
-    Fingerprint { subject: path.to_owned(), state }
-}
-
-/// A digest as files have it, made of the text in hex.
-fn digest(text: &str) -> String {
-    let mut hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    hex.truncate(64);
-    format!("sha256:{hex:0<64}")
-}
-
-fn changes(base: &BTreeMap<String, String>, files: &BTreeMap<String, String>) -> Changes {
-    let changed = files.iter().filter(|(path, text)| base.get(*path) != Some(text));
-    let changed = changed.map(|(path, _)| {
-        let change = if base.contains_key(path) { FileChange::Modified } else { FileChange::Added };
-        ChangedFile { path: path.clone(), change, added: Some(1), deleted: Some(0) }
-    });
-    Changes { files: changed.collect(), diff: String::new(), tree: Some("c".repeat(40)) }
-}
-
-/// A step in one line.
-fn name_of(step: &Step) -> String {
-    let ids = |ids: &[ProposalId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match step {
-        Step::Answer(answers) => {
-            let told = answers.iter().map(|(place, text)| format!("{} {text:?}", place.id));
-            format!("answer {}", told.collect::<Vec<_>>().join(", "))
-        }
-        Step::Gate(place, asked) => format!("gate {} {}", place.id, asked.gate.label),
-        Step::Run(calls) => {
-            let called = calls.iter().map(|call| format!("{} {}", call.tool, call.place.id));
-            format!("run {}", called.collect::<Vec<_>>().join(", "))
-        }
-        Step::Resolve(place, _) => format!("resolve {}", place.id),
-        Step::Ask(waiting) => format!("ask about {}", ids(waiting)),
-        Step::Settle => "settle".to_owned(),
-        Step::Apply(id) => format!("apply {id}"),
-        Step::Check(id) => format!("check {id}"),
-        Step::Approve(id) => format!("approve {id}"),
-        Step::Forbid(id) => format!("forbid {id}"),
-        Step::GiveUp(id) => format!("drop {id}"),
-        Step::Nudge(words) => format!("nudge {words:?}"),
-        Step::OpenRun => "open a run".to_owned(),
-        Step::Compact(_) => "compact".to_owned(),
-        Step::Request => "request".to_owned(),
-        Step::Wait(until) => format!("wait until +{} ms", until.0 - START),
-        Step::Conclude => "conclude".to_owned(),
-        Step::Expire => "expire".to_owned(),
-        Step::TellUntold => "tell".to_owned(),
-        Step::LookUp(id, _) => format!("look up {id}"),
-        Step::Bind(_) => "bind".to_owned(),
-        Step::AskGit => "ask git".to_owned(),
-        Step::MakeRoom(_) => "make room".to_owned(),
-        Step::ReadInbox { .. } => "read the inbox".to_owned(),
-        Step::AwaitApply(attempt, _) => format!("await {attempt}"),
-        Step::Stop(Stop::Cancelled | Stop::Idle) => "rest".to_owned(),
-        Step::Stop(stop) => format!("stop {stop}"),
-    }
-}
-
-/// A record in one line.
-fn drawn(record: &Record) -> String {
-    match record {
-        Record::Entry(TreeEntry::Node { id, parent, message, link, .. }) => {
-            let under = parent.map_or(String::new(), |parent| format!(" under {parent}"));
-            let filed = if link.is_filed() { " filed" } else { "" };
-            let mut said = message.text();
-            for call in message.calls() {
-                let _ = write!(said, "{} {}", call.name, call.id);
-                said.push(' ');
-            }
-            for result in message.results() {
-                let _ = write!(said, "{}: {}", result.call_id, result.text());
-            }
-            let author = format!("{:?}", message.author).to_lowercase();
-            format!("{id}{under}{filed} {author}: {}", said.trim().replace('\n', " / "))
-        }
-        Record::Entry(TreeEntry::Move(moved)) => format!("head to {}", moved.to),
-        Record::Note(note) => {
-            let key = note.key.as_ref();
-            let key =
-                key.filter(|key| !key.key.contains('-')).map(|key| format!(" {} {}", key.key, key.state));
-            let verdict =
-                note.key.as_ref().filter(|_| note.kind == "decided").map(|key| format!(" {}", key.state));
-            format!("{}/{}{}{}", note.layer, note.kind, key.unwrap_or_default(), verdict.unwrap_or_default())
-        }
-        Record::Blob(blob) => format!("{} bytes", blob.bytes.len()),
-    }
+/// Reads `2 s`, or `2 ms`.
+fn milliseconds_of(text: &str) -> u64 {
+    let (number, unit) = text.split_once(' ').unwrap();
+    number.parse::<u64>().unwrap() * if unit == "s" { 1000 } else { 1 }
 }

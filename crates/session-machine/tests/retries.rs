@@ -3,34 +3,34 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use trunkline_runtime::providers::{DecodeError, ErrorKind, ProviderError, Waiting};
-use trunkline_runtime::{Cause, Retries};
+use trunkline_providers::{DecodeError, ErrorKind, ProviderError, Waiting};
+use trunkline_session_machine::{Cause, Retries};
 
-pub(crate) fn asks_to_wait(status: u16, seconds: u64) -> ProviderError {
+fn asks_to_wait(status: u16, seconds: u64) -> ProviderError {
     let headers = [("retry-after".to_owned(), seconds.to_string())];
     ProviderError::of_response(status, &headers, br#"{"error":{"message":"slow down"}}"#)
 }
 
-pub(crate) fn transport(message: &str) -> ProviderError {
+fn transport(message: &str) -> ProviderError {
     ProviderError::Transport { endpoint: "http://localhost:1".to_owned(), message: message.to_owned() }
 }
 
-pub(crate) fn garbled() -> ProviderError {
+fn garbled() -> ProviderError {
     let (reason, excerpt) = ("expected value".to_owned(), "{\"choi".to_owned());
     ProviderError::Decode(DecodeError::Malformed { reason, excerpt })
 }
 
 /// An answer that contradicts itself.
-pub(crate) fn doubtful() -> ProviderError {
+fn doubtful() -> ProviderError {
     let (reason, excerpt) = ("the call has two names".to_owned(), "{\"name\":\"rm\"}".to_owned());
     ProviderError::Decode(DecodeError::Doubtful { reason, excerpt })
 }
 
-pub(crate) fn unfinished() -> ProviderError {
+fn unfinished() -> ProviderError {
     ProviderError::Decode(DecodeError::Unfinished { id: "resp_A".to_owned() })
 }
 
-pub(crate) fn stalled(what: Waiting) -> ProviderError {
+fn stalled(what: Waiting) -> ProviderError {
     ProviderError::Timeout { what, after: Duration::from_secs(120) }
 }
 
