@@ -95,34 +95,6 @@ async fn a_person_goes_to_a_branch_that_was_left_and_back() {
 }
 
 #[tokio::test]
-async fn inside_a_group_of_calls_the_last_result_is_meant() {
-    let mut story = two_branches().await;
-    assert_eq!(story.session.go(n(2)).await.unwrap(), n(3), "off the trunk");
-    assert_eq!(story.session.go(n(4)).await.unwrap(), n(4));
-    assert_eq!(story.session.go(n(2)).await.unwrap(), n(3), "and on it");
-    assert_eq!(refusal(story.session.go(n(2)).await), "the head is at n3 already");
-    assert_eq!(refusal(story.session.go(n(99)).await), "n99 does not exist; the newest node is n5");
-}
-
-#[tokio::test]
-async fn going_away_ends_the_turn_that_waits_and_the_run_whose_prompt_is_left() {
-    let shell = Turn::new().call("c1", "shell", &json!({ "path": "rm" }));
-    let mut story = begin(vec![shell, Turn::say("well")]).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    story.session.go(NodeId::ROOT).await.unwrap();
-    assert!(story.session.open_run().is_none());
-    assert_eq!(
-        story.session.proposals().iter().map(|entry| entry.state.to_string()).collect::<Vec<_>>(),
-        ["superseded"]
-    );
-    assert!(story.tree().contains("n3 result c1!: not run: a person went to another branch first\n"));
-    let mut story = story.restart().await;
-    story.session.undo().await.unwrap();
-    assert_eq!(story.session.tree().head(), n(3));
-    assert!(story.world.effects().is_empty());
-}
-
-#[tokio::test]
 async fn a_merge_brings_what_came_of_a_branch_and_the_model_reads_it() {
     let mut story = two_branches().await;
     let before = trunk(&story.session);
@@ -158,21 +130,6 @@ async fn a_merge_brings_what_came_of_a_branch_and_the_model_reads_it() {
         refusal(story.session.merge(&[n(4)]).await),
         "merge refused: n4 was merged before, by n6; there is no branch that could be merged now"
     );
-}
-
-#[tokio::test]
-async fn a_merge_while_a_call_waits_ends_the_turn_first() {
-    let shell = Turn::new().call("c9", "shell", &json!({ "path": "rm" }));
-    let mut story = begin(vec![Turn::say("One way."), shell, Turn::say("well")]).await;
-    story.prompt("do it").await.unwrap();
-    story.session.go(n(1)).await.unwrap();
-    assert_eq!(stop_line(&story.resume().await), "waiting for p1");
-    let record = story.session.merge(&[n(2)]).await.unwrap();
-    assert_eq!((record.into, record.node), (n(4), n(5)));
-    let states: Vec<_> = story.session.proposals().iter().map(|entry| entry.state.to_string()).collect();
-    assert_eq!(states, ["superseded"]);
-    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
-    assert!(story.world.effects().is_empty());
 }
 
 #[tokio::test]

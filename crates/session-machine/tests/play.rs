@@ -69,13 +69,13 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
-/// approve p1, discard p1 why, undo, redo, go n3, back n3 lesson, close checkpoint words
+/// approve p1, discard p1 why, undo, redo, go n3, merge n3, back n3 lesson, close checkpoint words
 /// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
 /// give deny path a/**  a person gives a rule
 /// accept p0, decline p0 why   a step back that was proposed
 /// late n2 0 words      what the first call of n2 gave comes, or comes again
 /// crash p1             an apply begins, and nothing is heard of it any more
-/// show sent            what the model was sent last; also tools, notes, steps, results, rules, decisions, verdict, touched,
+/// show sent            what the model was sent last; also tools, notes, steps, results, files, rules, decisions, verdict, touched,
 ///                      attempts, commit
 /// ```
 pub(crate) fn play(script: &str) -> Play {
@@ -265,6 +265,7 @@ impl Play {
                 }
                 self.perform(|view, _| late::take(view, &place, &result)).map(drop)
             }
+            "merge" => self.perform(|view, _| moves::merge(view, &[node()])).map(drop),
             "undo" => self.perform(moves::undo),
             "redo" => self.perform(moves::redo),
             "go" => self.perform(|view, asked| moves::go(view, asked, node())).map(drop),

@@ -41,6 +41,7 @@ impl Play {
                 let results = messages.flat_map(|message| message.results().map(|one| one.text()));
                 results.map(|text| text.replace('\n', " / ")).collect()
             }
+            "files" => self.files.iter().map(|(path, text)| format!("{path} = {text}")).collect(),
             "steps" => steps_of(&self.state),
             "rules" => rules_of(&self.state),
             "decisions" => decisions_of(&self.state),

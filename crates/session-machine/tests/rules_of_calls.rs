@@ -415,3 +415,92 @@ fn where_there_is_no_gate_nobody_is_asked() {
         "#]],
     );
 }
+
+#[test]
+fn a_command_that_waits_runs_by_a_rule_that_comes_later() {
+    check(
+        r#"
+        model: shell c1 {"command":"make all"}
+        model: done
+        > do it
+        give allow command make
+        resume
+        show rules
+        "#,
+        expect![[r#"
+            > do it
+                + n1 under n0 person: do it
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: shell c1
+              gate c1 run make all
+                + resolve/event p1 pending
+                + resolve/gated
+              ask about p1
+            give allow command make
+                + resolve/rule
+            resume
+              approve p1
+                + resolve/event p1 approved
+                + resolve/rule
+              run shell c1
+                + runtime/call_started
+                + resolve/event p1 applying
+                + runtime/call_finished
+                + resolve/event p1 applied
+              settle
+                + n3 under n2 tool: c1: done
+              request
+                + n4 under n3 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show rules
+                r1 allow used 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_command_that_waits_is_forbidden_by_a_rule_that_comes_later() {
+    check(
+        r#"
+        model: shell c1 {"command":"make all"}
+        model: done
+        > do it
+        give deny command make
+        resume
+        show rules
+        "#,
+        expect![[r#"
+            > do it
+                + n1 under n0 person: do it
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: shell c1
+              gate c1 run make all
+                + resolve/event p1 pending
+                + resolve/gated
+              ask about p1
+            give deny command make
+                + resolve/rule
+            resume
+              approve p1
+                + resolve/event p1 discarded
+                + resolve/rule
+              answer c1 "not run: forbidden by r1"
+                + runtime/call_finished
+              settle
+                + n3 under n2 harness: c1: not run: forbidden by r1
+              request
+                + n4 under n3 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show rules
+                r1 deny used 1
+        "#]],
+    );
+}
