@@ -113,6 +113,34 @@ async fn a_summary_that_comes_later_is_a_note_at_the_head_of_that_moment() {
     assert_eq!(story.restart().await.session.rendered(), rendered);
 }
 
+/// Answers when it is let.
+struct Slow(Arc<tokio::sync::Notify>);
+
+#[async_trait]
+impl Summarizer for Slow {
+    async fn summarize(&self, _: LeftBranch) -> Result<String, SummaryError> {
+        self.0.notified().await;
+        Ok("a was read for nothing".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn what_has_come_between_two_drives_is_in_the_first_request_of_the_next_one() {
+    let ready = Arc::new(tokio::sync::Notify::new());
+    let (mut story, _) = story(turns(""), Slow(Arc::clone(&ready))).await;
+    story.prompt("do it").await.unwrap();
+    ready.notify_one();
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    story.prompt("and now?").await.unwrap();
+    let asked = story.world.last_request();
+    assert!(
+        asked.contains("a later summary of what was left (4 messages): a was read for nothing"),
+        "{asked}"
+    );
+}
+
 #[tokio::test]
 async fn a_model_that_said_why_it_went_is_taken_by_its_word() {
     let answers = Answers::of(Some(Answer::Say("never")));

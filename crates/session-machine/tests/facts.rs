@@ -108,9 +108,11 @@ fn a_request_counts_as_a_turn_unless_the_service_wanted_it_otherwise() {
     facts.cost(7);
     facts.cost(u64::MAX);
     assert_eq!(facts.spent.tokens, u64::MAX);
-    facts.nudged = 2;
+    (facts.nudged, facts.made_room) = (2, true);
     facts.begun(&Step::Settle, &state);
-    assert_eq!(facts.nudged, 0);
+    assert_eq!((facts.nudged, facts.made_room), (0, false));
+    facts.begun(&Step::ReadInbox { closing: false }, &state);
+    assert!(!facts.unread);
     (facts.unsure, facts.cuts, facts.unbindable) = (true, 1, true);
     facts.begin(false);
     assert_eq!((facts.unsure, facts.cuts, facts.unbindable, facts.spent.tokens), (true, 1, false, 0));
