@@ -69,7 +69,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
     /// whose schema is no object. An enum whose variants are objects is one, but not every service takes
     /// alternatives at the root of a schema: Anthropic does not (seen 2026-11). Put it into a field.
     ///
-    /// `run` gives words, [`Json`], parts, or a [`Result`] of these. The context is its own, so that the future may keep it.
+    /// `run` gives words, [`Json`](crate::Json), parts, or a [`Result`] of these. The context is its own, so that the future may keep it.
     pub fn from_fn<F, R, O>(name: impl Into<String>, description: impl Into<String>, run: F) -> Self
     where
         F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
