@@ -12,7 +12,7 @@ use trunkline_session_machine::{RuntimeError, ToolOutput};
 use crate::world::contained;
 use crate::world::spans::Span;
 use crate::writer::Writer;
-use crate::writer::tenure::{RENEWAL_TIME, TICK};
+use crate::writer::renewal::{RENEWAL_TIME, TICK};
 use crate::writer::waiting::asked_to_end;
 
 /// Lets the tool work, and keeps the lease alive meanwhile. When the drive is cancelled, or the session is taken over, the

@@ -12,7 +12,7 @@ use trunkline_agent_traits::{Permit, Restore};
 
 use trunkline_message_tree::Timestamp;
 
-use crate::writer::tenure::{RENEWAL_TIME, TICK};
+use crate::writer::renewal::{RENEWAL_TIME, TICK};
 use trunkline_session_machine::notes::decision::{self, RestoringLease};
 use trunkline_session_machine::{APPLY_LEASE, KeptFile, LEASE_MS, Left, RuntimeError, WorkspaceFault};
 

@@ -5,10 +5,10 @@ pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod opening;
 pub(crate) mod outlining;
+pub(crate) mod renewal;
 pub(crate) mod settings;
 pub(crate) mod shelf;
 pub(crate) mod summaries;
-pub(crate) mod tenure;
 pub(crate) mod waiting;
 
 use std::sync::Arc;

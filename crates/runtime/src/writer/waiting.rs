@@ -7,7 +7,7 @@ use trunkline_session_store::{Activity, Letter};
 
 use super::Writer;
 use super::inbox::watch;
-use super::tenure::TICK;
+use super::renewal::TICK;
 use crate::orders::{CANCEL, closes_run};
 
 /// Waits until somebody asks to cancel, or to close the run that is open now, or has taken the session over: then the
