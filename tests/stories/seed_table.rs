@@ -9,9 +9,10 @@ use crate::read;
 const FAULTS: usize = 66;
 /// How many weak points the other catalogue has.
 const WEAK_POINTS: usize = 26;
-/// The heads of the second part and the third.
+/// The heads of the parts behind the first.
 const SEED_TESTS: &str = "\n## The seed's tests\n";
 const RESOLVE: &str = "\n## Faults of the resolve tool\n";
+const PROMISES: &str = "\n## Promises\n";
 /// Behind the name of a test that is still to be written.
 const OPEN: &str = "(open)";
 
@@ -157,5 +158,27 @@ fn every_weak_point_has_a_row_and_a_test_that_bears_its_number_where_the_row_say
         }
     }
     wrong.extend(rows.keys().map(|number| format!("{number} is no weak point")));
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_promise_names_tests_that_exist() {
+    let (page, functions) = (read("docs/seed-table.md"), all_functions());
+    let (_, part) = page.split_once(PROMISES).expect("the page has a fourth part");
+    let rows = part.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |"));
+    let mut wrong = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let &[number, holds, tests] = cells.as_slice() else {
+            wrong.push(format!("{row}: a number, what holds, and tests"));
+            continue;
+        };
+        if holds.is_empty() || quoted(tests).is_empty() {
+            wrong.push(format!("{number}: what holds, and tests"));
+        }
+        let missing =
+            quoted(tests).into_iter().filter(|name| !name.ends_with(".rs") && !functions.contains(*name));
+        wrong.extend(missing.map(|name| format!("{number}: no test {name}")));
+    }
     assert_eq!(wrong, Vec::<String>::new());
 }

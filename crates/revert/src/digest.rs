@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Digest {
 
 /// FNV-1a with 64 bits (the constants are those of draft-eastlake-fnv), stirred once at the end.
 #[derive(Copy, Clone)]
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -102,7 +102,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    fn write(self, bytes: &[u8]) -> Self {
+    pub(crate) fn write(self, bytes: &[u8]) -> Self {
         Fnv(bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)))
     }
 
@@ -111,7 +111,7 @@ impl Fnv {
         self.write(&[0xff])
     }
 
-    fn finish(self) -> Digest {
+    pub(crate) fn finish(self) -> Digest {
         let stirred = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Digest(stirred ^ (stirred >> 29))
     }
@@ -136,14 +136,14 @@ fn write_value(fnv: Fnv, value: &Value) -> Fnv {
 
 /// Returns whether something volatile may begin although a letter stands before: the time in `2026-11-22T12:52:38`, and
 /// places that are reached from others.
-fn may_be_glued(before: char, rest: &str) -> bool {
+pub(crate) fn may_be_glued(before: char, rest: &str) -> bool {
     (before == 'T' && clock_time(rest).is_some())
         || rest.starts_with("/var/folders/")
         || rest.starts_with("\\Temp\\")
 }
 
 /// Returns how many bytes of a volatile beginning still count, and how long it is as a whole.
-fn volatile_prefix(rest: &str, before: char) -> Option<(usize, usize)> {
+pub(crate) fn volatile_prefix(rest: &str, before: char) -> Option<(usize, usize)> {
     let first = rest.bytes().next()?;
     match first {
         b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => {
@@ -252,6 +252,6 @@ fn digits(rest: &str) -> usize {
 }
 
 /// Returns the length of the beginning that holds only such characters.
-fn leading(rest: &str, fits: impl Fn(char) -> bool) -> usize {
+pub(crate) fn leading(rest: &str, fits: impl Fn(char) -> bool) -> usize {
     rest.find(|c| !fits(c)).unwrap_or(rest.len())
 }

@@ -4,6 +4,7 @@ mod boundary;
 mod cache;
 mod compact;
 mod digest;
+mod gist;
 mod ledger;
 mod live;
 mod mark;

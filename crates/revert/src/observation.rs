@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_message_tree::{MediaSource, Message, NodeId, Part, ToolCall, ToolResult};
 
+use crate::gist::Gist;
 use crate::mark::disarm;
 use crate::one_line::one_line;
 use crate::{Digest, OUTLINE_TOOL_NAME, TOOL_NAME};
@@ -33,6 +34,15 @@ pub struct Seen {
     /// If lines of the outcome only say a piece of the arguments again, as that of `echo` does: what is left without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residue: Option<Digest>,
+    /// What the outcome says but for counters and random names, if it holds any: plain numbers, and words with a digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gist: Option<Digest>,
+    /// The same of the arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_gist: Option<Digest>,
+    /// Whether the outcome says how far something is, such as `47%`, `3/40` or `3 of 40`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub measures: bool,
 }
 
 impl Seen {
@@ -48,13 +58,28 @@ impl Seen {
         }));
         let failed = result.is_none_or(|result| result.is_error);
         let residue = result.filter(|_| !failed).and_then(|result| residue(&call.arguments, result));
-        Seen { residue, ..Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed) }
+        let seen = Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed);
+        let left_out = |gist: &Gist| gist.leaves_out;
+        let gist = Gist::of_parts(parts);
+        let measures = gist.is_some_and(|gist| gist.measures);
+        let gist = gist.filter(left_out).map(|gist| gist.digest);
+        let asked_gist = Gist::of(&call.arguments).filter(left_out).map(|gist| gist.digest);
+        Seen { residue, gist, asked_gist, measures, ..seen }
     }
 
     /// Returns a call from digests.
     pub fn new(tool: &str, arguments: Digest, outcome: Digest, failed: bool) -> Self {
         let tool = disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned();
-        Seen { tool, arguments, outcome, failed, residue: None }
+        Seen {
+            tool,
+            arguments,
+            outcome,
+            failed,
+            residue: None,
+            gist: None,
+            asked_gist: None,
+            measures: false,
+        }
     }
 
     /// The call with its outcome; a failure of the same words is another outcome.
@@ -73,9 +98,22 @@ impl Seen {
         Digest::of_all([Digest::of(&self.tool), self.arguments])
     }
 
-    /// The failure, whatever the arguments were.
+    /// The failure, whatever the arguments were, and whatever it counts.
     pub(crate) fn failure(&self) -> Digest {
-        Digest::of_all([Digest::of(&self.tool), self.outcome])
+        Digest::of_all([Digest::of(&self.tool), self.gist.unwrap_or(self.outcome)])
+    }
+
+    /// The call and its outcome but for counters and random names in the outcome.
+    pub(crate) fn answered_alike(&self) -> Digest {
+        let gist = self.gist.unwrap_or(self.outcome);
+        Digest::of_all([self.asked(), gist, Digest::of("but for counters")])
+    }
+
+    /// The call and its outcome but for counters and random names in both.
+    pub(crate) fn alike(&self) -> Digest {
+        let asked = self.asked_gist.unwrap_or(self.arguments);
+        let gist = self.gist.unwrap_or(self.outcome);
+        Digest::of_all([Digest::of(&self.tool), asked, gist, Digest::of("but for all counters")])
     }
 }
 

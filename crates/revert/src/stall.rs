@@ -3,6 +3,10 @@
 //! Repeating is not the sign: whoever polls a build or runs the tests again does that on purpose. The sign is that
 //! nothing new comes of it. A turn makes progress if a tool answered what it had not answered to these arguments on
 //! this branch, if the files are as they never were on it, or if more tests pass.
+//!
+//! Other words are not enough where the same was asked before and the files are as they were before: a counter, a random name or the
+//! news of a log file would hide a stall for ever. They are enough where they measure something, as `47%` does. Where the state
+//! of the files is not known, only counters and random names are seen through.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,6 +26,7 @@ const MOST_OUTCOMES: usize = 1_024;
 const MOST_STATES: usize = 256;
 const MOST_FAILING: usize = 256;
 const MOST_LESSONS: usize = 64;
+const MOST_ASKED: usize = 512;
 
 /// The longest cycle of turns that is named.
 const LONGEST_CYCLE: usize = 4;
@@ -86,6 +91,13 @@ pub enum Why {
         /// The first of the tools, at most three.
         tools: Vec<String>,
     },
+    /// The same was asked again and again, the files came to no new state, and the answers differed in words that measure nothing.
+    AskedAgain {
+        /// How many such turns there were.
+        turns: u32,
+        /// The first of the tools, at most three.
+        tools: Vec<String>,
+    },
     /// Reverts left a lesson that was there before, or branches that held nothing new.
     SameLessons {
         /// How many such reverts there were in a row.
@@ -112,6 +124,13 @@ impl fmt::Display for Why {
             }
             Why::SameFailures { turns, tools } => {
                 write!(f, "{turns} turns in a row met only failures that were known{}", named(tools))
+            }
+            Why::AskedAgain { turns, tools } => {
+                let what = named(tools);
+                write!(
+                    f,
+                    "{turns} turns in a row asked the same again without a new state of the files{what}"
+                )
             }
             Why::SameLessons { reverts } => {
                 write!(f, "{reverts} steps back in a row taught only what was known")
@@ -145,7 +164,7 @@ pub struct Stall {
 
 /// Watches one session. A fold: the same events in the same order give the same answers, whenever they are given.
 ///
-/// Holds at most some 3,200 digests and three names, and an event costs the same however many there were.
+/// Holds at most some 4,300 digests and three names, and an event costs the same however many there were.
 #[derive(Clone, Debug)]
 pub struct Watch {
     policy: StallPolicy,
@@ -166,6 +185,10 @@ pub struct Watch {
     failing: u32,
     /// Whether some of those turns only had their own words said again, which is no failure.
     echoed: bool,
+    /// Whether in some of them the same was asked again and answered in other words, while the files were as before.
+    asked_again: bool,
+    /// How the files were after the last turn, if that is known.
+    files: Option<Digest>,
     /// How often that was said.
     told: u32,
     /// Reverts in a row that taught nothing, and how often that was said.
@@ -195,6 +218,8 @@ impl Watch {
             still: 0,
             failing: 0,
             echoed: false,
+            asked_again: false,
+            files: None,
             told: 0,
             repeated: 0,
             told_repeated: 0,
@@ -259,6 +284,7 @@ impl Watch {
 
     fn turn(&mut self, turn: &Observation) -> Option<Why> {
         self.turns = self.turns.saturating_add(1);
+        self.files = turn.files;
         let ever = self.session.learn(turn);
         self.branch_news |= ever.is_progress();
         self.branch_gains |= ever.tests;
@@ -279,6 +305,7 @@ impl Watch {
             }
         }
         self.echoed |= turn.calls.iter().any(|call| call.residue.is_some());
+        self.asked_again |= news.asked_again;
         if news.arguments {
             self.failing = self.failing.saturating_add(1);
         } else {
@@ -296,6 +323,7 @@ impl Watch {
         Some(match cycle {
             Some((1, run)) => Why::SameTurn { times: run.saturating_add(1), tools },
             Some((period, run)) => Why::Cycle { period, times: run / period + 1, tools },
+            None if self.asked_again => Why::AskedAgain { turns: all, tools },
             None if only_known || self.echoed => Why::NothingNew { turns: all, tools },
             None => Why::SameFailures { turns: all, tools },
         })
@@ -319,6 +347,8 @@ impl Watch {
 
     fn start_branch(&mut self, node: NodeId) {
         self.branch = Known::new();
+        // A branch begins with the files as they are.
+        self.branch.files.digests.extend(self.files);
         (self.branch_news, self.branch_gains) = (false, false);
         self.recent_turns.clear();
         self.runs = [0; LONGEST_CYCLE];
@@ -328,7 +358,7 @@ impl Watch {
     fn progress(&mut self, node: NodeId) {
         self.since = Some(node);
         (self.still, self.failing, self.told) = (0, 0, 0);
-        self.echoed = false;
+        (self.echoed, self.asked_again) = (false, false);
         self.tools.clear();
     }
 
@@ -364,6 +394,8 @@ struct News {
     files: bool,
     /// Better tests.
     tests: bool,
+    /// Other words to what was asked before, that measure nothing, while the files were as before.
+    asked_again: bool,
 }
 
 impl News {
@@ -380,6 +412,8 @@ struct Known {
     /// Calls that failed when they were made last, whatever they said, since anything but a failure was new.
     failing: Recent,
     files: Recent,
+    /// What was asked, and what was answered but for counters and random names.
+    asked: Recent,
     best: Option<Tests>,
 }
 
@@ -389,12 +423,14 @@ impl Known {
             outcomes: Recent::new(MOST_OUTCOMES),
             failing: Recent::new(MOST_FAILING),
             files: Recent::new(MOST_STATES),
+            asked: Recent::new(MOST_ASKED),
             best: None,
         }
     }
 
     fn learn(&mut self, turn: &Observation) -> News {
-        let mut news = News::default();
+        let files = turn.files.is_some_and(|files| self.files.learn(files));
+        let mut news = News { files, ..News::default() };
         let mut found_any = false;
         for call in turn.calls.iter().take(MOST_CALLS) {
             let other_words = call.failed && self.outcomes.learn(call.failure());
@@ -409,12 +445,14 @@ impl Known {
             let new_call = self.outcomes.learn(call.whole());
             // An echo is in words of the model's own: it counts as what was tried and not as what was found.
             let found = call.beside_echo().is_none_or(|beside| self.outcomes.learn(beside));
-            let new_find = new_call && !call.failed && found;
+            let again = if call.failed { Again::No } else { self.again(call, turn.files) };
+            let again = if call.measures { Again::No } else { again };
+            let new_find = new_call && !call.failed && found && again == Again::No;
+            news.asked_again |= new_call && again != Again::No;
             found_any |= new_find;
             news.outcome |= new_failure || new_find;
-            news.arguments |= new_call;
+            news.arguments |= new_call && again != Again::Known;
         }
-        news.files = turn.files.is_some_and(|files| self.files.learn(files));
         if let Some(tests) = turn.tests
             && self.best.is_none_or(|best| tests.is_better_than(best))
         {
@@ -429,6 +467,32 @@ impl Known {
             }
         }
         news
+    }
+}
+
+/// Whether a call asks the same again.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Again {
+    No,
+    /// And is answered in other words.
+    OtherWords,
+    /// And is answered the same, but for counters and random names.
+    Known,
+}
+
+impl Known {
+    /// Remembers what was asked and answered, and returns whether it is the same again.
+    fn again(&mut self, call: &Seen, files: Option<Digest>) -> Again {
+        let asked = !self.asked.learn(call.asked());
+        let answered_alike = !self.asked.learn(call.answered_alike());
+        let alike = !self.asked.learn(call.alike());
+        // Where the files are as they never were, that is progress whatever was asked.
+        match files {
+            Some(_) if answered_alike => Again::Known,
+            Some(_) if asked || alike => Again::OtherWords,
+            None if answered_alike => Again::OtherWords,
+            _ => Again::No,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ fn two_calls_that_fail_in_turn_in_new_words_are_noticed() {
     check(
         &both.repeat(6),
         expect![[r#"
-        10: 8 turns in a row met only failures that were known (fetch), since n2
+        9: 8 turns in a row met only failures that were known (fetch), since n1
     "#]],
     );
 }
