@@ -17,6 +17,7 @@ use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
+use trunkline_session_machine::acts::look;
 use trunkline_session_machine::acts::plan::Plan;
 use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded::complete;
@@ -53,7 +54,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// reverts              the model may leave a branch
 /// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
 /// tool own             a tool more, for which nobody is asked
-/// folder               the files of runs are looked at; commits: and committed
+/// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
 /// offers 10 s          what is staged has so much time
 /// demands              the service takes the demand that a tool is called
 /// choices soft 2 3     a model is reminded, held after two turns, and for three; or `once 3`, held at once
@@ -64,6 +65,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// busy: words          an answer that fails, after these words or none; also unauthorized, unreached
 /// result c1 = words    what a call gives; "done" unless told
 /// propose c1 a = text  the call stages that a file gets this text; "unwritable" cannot be written
+/// write c1 a = text    the call writes that file itself
 /// file a = text        somebody writes a file
 /// pass 10 s            time passes; also ms
 /// hush, tell           steps and records are not told from here on, and told again
@@ -100,6 +102,10 @@ pub(crate) struct Play {
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) base: BTreeMap<String, String>,
     commits: bool,
+    /// Whether files are looked at around calls.
+    pub(crate) looks: bool,
+    /// What calls write by themselves.
+    pub(crate) writes: HashMap<String, (String, String)>,
     pub(crate) committed: Option<String>,
     /// The message of that.
     pub(crate) message: String,
@@ -136,6 +142,8 @@ impl Play {
             replies: VecDeque::new(),
             results: HashMap::new(),
             proposed: HashMap::new(),
+            looks: false,
+            writes: HashMap::new(),
             files: BTreeMap::new(),
             base: BTreeMap::new(),
             commits: false,
@@ -184,6 +192,7 @@ impl Play {
                 self.setup.complete();
             }
             "folder" => self.setup.files.looks = true,
+            "looks" => (self.looks, self.setup.files.looks) = (true, true),
             "commits" => (self.commits, self.setup.files.looks) = (true, true),
             "offers" => self.setup.expire_after = Some(Duration::from_millis(milliseconds_of(rest))),
             "pass" => self.now += milliseconds_of(rest),
@@ -204,6 +213,11 @@ impl Play {
                 let (path, text) = change.split_once(" = ").unwrap();
                 let change = (path.to_owned(), text.to_owned());
                 self.proposed.entry(call.to_owned()).or_default().push(change);
+            }
+            "write" => {
+                let (call, change) = rest.split_once(' ').unwrap();
+                let (path, text) = change.split_once(" = ").unwrap();
+                self.writes.insert(call.to_owned(), (path.to_owned(), text.to_owned()));
             }
             "file" => {
                 let (path, text) = rest.split_once(" = ").unwrap();
@@ -339,7 +353,11 @@ impl Play {
                         let named = (&call.place, call.tool.as_str(), attempt);
                         let plan = calls::finish(&self.view(), named, returned)?;
                         self.record(plan)?;
+                        if let Some((path, text)) = self.writes.get(&call.place.id) {
+                            self.files.insert(path.clone(), text.clone());
+                        }
                     }
+                    self.perform(look::after)?;
                 }
                 Step::Resolve(place, arguments) => self.resolve(&place, &arguments)?,
                 Step::Ask(_) | Step::Stop(_) => return Ok(()),

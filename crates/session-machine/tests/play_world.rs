@@ -56,7 +56,7 @@ impl Play {
     ) -> Result<T, RuntimeError> {
         let mut names = self.names;
         let mut files = std::mem::take(&mut self.files);
-        let (base, queue) = (self.base.clone(), &self.state.resolve.queue);
+        let (base, queue, looks) = (self.base.clone(), &self.state.resolve.queue, self.looks);
         let (mut committed, mut message) = (self.committed.clone(), self.message.clone());
         let mut touched = self.touched.clone();
         let mut begun_at = None;
@@ -109,8 +109,12 @@ impl Play {
                 Question::Discarded(entries) => Answer::Words(entries.iter().map(|_| None).collect()),
                 Question::Start => {
                     begun_at = Some(files.clone());
-                    let base = Base { commit: Some("a".repeat(40)), tree: Some("b".repeat(40)) };
-                    Answer::Start(Ok(Start { base, looks: false }))
+                    let tree = if looks { tree_of(&files) } else { "b".repeat(40) };
+                    let base = Base { commit: Some("a".repeat(40)), tree: Some(tree) };
+                    Answer::Start(Ok(Start { base, looks }))
+                }
+                Question::Look => {
+                    Answer::Look(Ok(Base { commit: Some("a".repeat(40)), tree: Some(tree_of(&files)) }))
                 }
                 Question::OwnChanges(_, paths, _) => {
                     touched.clone_from(paths);
@@ -155,6 +159,11 @@ pub(crate) fn change_of(entry: &Entry<Value>) -> (String, String) {
 fn print_of(path: &str, text: Option<&String>) -> Fingerprint {
     let state = text.map_or(SubjectState::Absent, |text| SubjectState::Digest(digest(text)));
     Fingerprint { subject: path.to_owned(), state }
+}
+
+/// A name for all files as they are.
+fn tree_of(files: &BTreeMap<String, String>) -> String {
+    format!("{:?}", trunkline_revert::Digest::of(&format!("{files:?}")))
 }
 
 /// A digest as files have it, made of the text in hex.

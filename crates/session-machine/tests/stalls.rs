@@ -478,3 +478,109 @@ fn a_watch_that_is_off_leaves_no_trace() {
         "#]],
     );
 }
+
+#[test]
+fn what_changes_no_file_and_says_something_new_each_time_is_noticed() {
+    check(
+        r#"
+        reverts told
+        looks
+        approval always
+        result c1 = it was red
+        result c2 = it was blue
+        result c3 = it was green
+        result c4 = it was grey
+        result c5 = it was black
+        result c6 = it was white
+        result c7 = it was pink
+        result c8 = it was teal
+        result c9 = it was gold
+        model: shell c1 {"command":"tail log"}
+        model: shell c2 {"command":"tail log"}
+        model: shell c3 {"command":"tail log"}
+        model: shell c4 {"command":"tail log"}
+        model: shell c5 {"command":"tail log"}
+        model: shell c6 {"command":"tail log"}
+        model: shell c7 {"command":"tail log"}
+        model: shell c8 {"command":"tail log"}
+        model: shell c9 {"command":"tail log"}
+        model: done
+        hush
+        > wait for it
+        show steps
+        "#,
+        expect![[r#"
+            show steps
+                p0: 8 turns in a row asked the same again without a new state of the files (shell); proposed: go back to n3
+        "#]],
+    );
+}
+
+#[test]
+fn what_says_the_same_and_changes_files_is_never_told() {
+    check(
+        r#"
+        reverts told
+        looks
+        approval always
+        write c1 a = 1
+        write c2 a = 2
+        write c3 a = 3
+        write c4 a = 4
+        write c5 a = 5
+        write c6 a = 6
+        write c7 a = 7
+        write c8 a = 8
+        write c9 a = 9
+        model: shell c1 {"command":"make"}
+        model: shell c2 {"command":"make"}
+        model: shell c3 {"command":"make"}
+        model: shell c4 {"command":"make"}
+        model: shell c5 {"command":"make"}
+        model: shell c6 {"command":"make"}
+        model: shell c7 {"command":"make"}
+        model: shell c8 {"command":"make"}
+        model: shell c9 {"command":"make"}
+        model: done
+        hush
+        > build it
+        show steps
+        "#,
+        expect![[r#"
+            show steps
+        "#]],
+    );
+}
+
+#[test]
+fn edits_that_are_applied_and_taken_back_in_turn_are_a_cycle() {
+    check(
+        r#"
+        reverts told
+        looks
+        approval always
+        propose e1 a = 1
+        propose e2 a = 2
+        propose e3 a = 1
+        propose e4 a = 2
+        propose e5 a = 1
+        propose e6 a = 2
+        propose e7 a = 1
+        model: edit e1 {"path":"a","text":"1"}
+        model: edit e2 {"path":"a","text":"2"}
+        model: edit e3 {"path":"a","text":"1"}
+        model: edit e4 {"path":"a","text":"2"}
+        model: edit e5 {"path":"a","text":"1"}
+        model: edit e6 {"path":"a","text":"2"}
+        model: edit e7 {"path":"a","text":"1"}
+        model: done
+        hush
+        > make it right
+        show steps
+        "#,
+        expect![[r#"
+            show steps
+                p0: 4 turns in a row asked the same again without a new state of the files (edit); proposed: go back to n9
+        "#]],
+    );
+}

@@ -138,6 +138,10 @@ fn watch(
     let answers: Vec<_> = results.iter().filter_map(|(_, message)| message.results().next()).collect();
     let observation =
         Observation::of_turn(head, turn.message, &answers, view.state.decision.tests(turn.node));
+    let observation = match view.state.files() {
+        Some(files) => observation.with_files(files),
+        None => observation,
+    };
     let note = notes::revert::turn(&observation, at);
 
     let mut stall = watch.observe(&StallEvent::Turn(observation));

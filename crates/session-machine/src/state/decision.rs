@@ -15,6 +15,7 @@ use crate::notes::decision::{
 use crate::notes::look::{LOOK, LookNote};
 use crate::notes::record::{bad, read};
 use crate::state::looks::Looks;
+use crate::state::written::Written;
 use crate::words::bound::Binding;
 use crate::words::error::RuntimeError;
 use crate::words::files::{Base, Deciding, Left};
@@ -85,7 +86,13 @@ pub struct Restoring {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
+    pub(crate) fn record(
+        &mut self,
+        note: &Note,
+        seq: u64,
+        newest: NodeId,
+        written: Written,
+    ) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             OPENED => {
                 let opened: OpenedNote = read(note)?;
@@ -97,7 +104,7 @@ impl Part {
                     copies: Vec::new(),
                     opened: seq,
                     newest,
-                    looks: Looks::new(looks, base.clone()),
+                    looks: Looks::new(looks, base.clone(), written),
                     started: BTreeSet::new(),
                     base,
                     restoring: None,
@@ -112,14 +119,14 @@ impl Part {
             BASED => {
                 let Start { base, looks } = read(note)?;
                 if let Some(run) = &mut self.run {
-                    run.looks = Looks::new(looks, base.clone());
+                    run.looks = Looks::new(looks, base.clone(), written);
                     run.base = base;
                 }
             }
             LOOK => {
                 let look: LookNote = read(note)?;
                 if let Some(run) = &mut self.run {
-                    run.looks.record(look);
+                    run.looks.record(look, written);
                 }
             }
             FINDING => {
@@ -279,7 +286,7 @@ impl Part {
             (run.binds, run.deciding, run.restoring) = (false, None, None);
             // The files of another machine; and what is said of them would be handed to git.
             run.base = Base::default();
-            run.looks = Looks::new(false, run.base.clone());
+            run.looks = Looks::new(false, run.base.clone(), Written::default());
             run.started.clear();
             run.bindings.clear();
             run.patch_sets.clear();

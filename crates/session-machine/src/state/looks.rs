@@ -1,6 +1,9 @@
 //! When calls of a run could change files, as it is recorded: a look before them, and one after.
 
+use trunkline_revert::Digest;
+
 use crate::notes::look::{LookNote, When};
+use crate::state::written::Written;
 use crate::words::files::{Base, Span};
 
 /// The spans in which calls of a run could change files.
@@ -9,6 +12,10 @@ pub struct Looks {
     spans: Option<Vec<Span>>,
     /// How the files were when the run began.
     base: Base,
+    /// The files at the newest look, or when the run began; `None` if that look failed.
+    seen: Option<Base>,
+    /// What applies had written by then.
+    written: Written,
     /// Whether the open span is longer than its calls: a commit that came in it may be anybody's.
     vague: bool,
     /// Whether it was told in this process that a look failed, and none has worked since.
@@ -17,11 +24,14 @@ pub struct Looks {
 
 impl Looks {
     /// Nothing ran yet, or nobody looks.
-    pub(crate) fn new(taken: bool, base: Base) -> Self {
-        Looks { spans: taken.then(Vec::new), base, vague: false, told: false }
+    pub(crate) fn new(taken: bool, base: Base, written: Written) -> Self {
+        let seen = Some(base.clone());
+        Looks { spans: taken.then(Vec::new), base, seen, written, vague: false, told: false }
     }
 
-    pub(crate) fn record(&mut self, note: LookNote) {
+    /// Takes in a look, and what applies had written by then.
+    pub(crate) fn record(&mut self, note: LookNote, written: Written) {
+        (self.seen, self.written) = (note.files.clone(), written);
         let Some(spans) = &mut self.spans else { return };
         let Some(files) = note.files else {
             // Nobody could look: from the look before it on, everything may be the run's.
@@ -52,6 +62,19 @@ impl Looks {
     /// Takes in that it was told that a look failed.
     pub fn tell_fault(&mut self) {
         self.told = true;
+    }
+
+    /// Returns what state the files are in, given what applies have written by now; `None` where that is not known: where no look
+    /// is taken, the last one failed, calls may have changed something since, or there is no version control to tell what they
+    /// have changed.
+    pub(crate) fn files(&self, written: Written) -> Option<Digest> {
+        let spans = self.spans.as_ref()?;
+        let tree = self.seen.as_ref()?.tree.as_deref();
+        let is_known = match spans.last() {
+            Some(span) => span.to.is_some() && tree.is_some(),
+            None => true,
+        };
+        is_known.then(|| Digest::of_all([Digest::of(tree.unwrap_or_default()), written.since(self.written)]))
     }
 
     /// Returns them, oldest first; the last may have no end. `None` if they are not known.

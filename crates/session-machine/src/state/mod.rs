@@ -14,6 +14,7 @@ pub mod revert;
 pub mod steps;
 pub mod tries;
 pub mod wants;
+pub(crate) mod written;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -21,7 +22,7 @@ use std::sync::LazyLock;
 use trunkline_message_tree::{
     BareNode, Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
-use trunkline_revert::Effects;
+use trunkline_revert::{Digest, Effects};
 use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::notes::answer::{self, ATTEMPT};
@@ -195,6 +196,11 @@ impl State {
         replies.next().map(Message::text).unwrap_or_default()
     }
 
+    /// Returns what state the files are in, as far as looks and applies of the open run tell; `None` where that is not known.
+    pub(crate) fn files(&self) -> Option<Digest> {
+        self.decision.run.as_ref()?.looks.files(self.resolve.writes.now())
+    }
+
     /// Returns how far the log has come.
     pub fn position(&self) -> Position {
         Position { seq: self.seq, head: self.tree.head() }
@@ -234,7 +240,9 @@ impl State {
                     self.prefixes.distrust();
                 }
             }
-            (notes::decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
+            (notes::decision::LAYER, _) => {
+                self.decision.record(note, self.seq, self.tree.newest(), self.resolve.writes.now())?;
+            }
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}
         }

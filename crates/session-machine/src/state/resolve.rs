@@ -17,6 +17,7 @@ use crate::notes::resolve::{
 use crate::notes::{journal, record};
 use crate::state::choices;
 use crate::state::preimages::Preimages;
+use crate::state::written::Writes;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
 use crate::words::work::Id;
@@ -44,6 +45,8 @@ pub struct Part {
     pub(crate) foreign_rule: Option<RuleId>,
     /// Where the bytes are that applies have written over.
     pub(crate) preimages: Preimages,
+    /// What applies have written.
+    pub(crate) writes: Writes,
     /// The attempts whose holder may be alive although somebody else writes the session now.
     standing: HashMap<Id, u32>,
     /// What the model is held to.
@@ -61,7 +64,12 @@ impl Part {
                 let before = self.queue.get(id).map(|entry| entry.state);
                 let state = self.queue.record(event).map_err(|source| unfit_event(&source))?;
                 match state {
-                    At::Applied => drop(self.applied.insert(id, seq)),
+                    At::Applied => {
+                        self.applied.insert(id, seq);
+                        if let Some(entry) = self.queue.get(id) {
+                            self.writes.applied(entry);
+                        }
+                    }
                     At::Discarded => drop(self.discarded.insert(id, seq)),
                     _ => {}
                 }
