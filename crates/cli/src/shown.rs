@@ -14,6 +14,7 @@ pub(crate) mod parts;
 pub(crate) mod proposal;
 pub(crate) mod rule;
 pub(crate) mod session;
+pub(crate) mod standing;
 pub(crate) mod step_back;
 pub(crate) mod time;
 pub(crate) mod tree;

@@ -46,6 +46,7 @@ mod taking_back;
 mod taping;
 mod terminal;
 mod told_before;
+mod unanswered;
 mod unread;
 mod urls;
 mod waiting;

@@ -2,7 +2,8 @@
 
 use anstyle::Style;
 use serde_json::{Value, json};
-use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
+use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part, ToolResult};
+use trunkline_runtime::session_machine::reading::unanswered::Standing;
 
 use crate::args::Show;
 use crate::desk::clock::now;
@@ -14,12 +15,12 @@ use crate::reading::session::Reading;
 use crate::shown::call::main_argument;
 use crate::shown::links::Links;
 use crate::shown::nodes::span;
-use crate::shown::session;
 use crate::shown::time::ago;
 use crate::shown::tree::{REDONE, note_word, redone};
-use crate::shown::tree_json::{add_link, verdicts_json};
+use crate::shown::tree_json::{add_link, add_standings, verdicts_json};
 use crate::shown::tree_words::{role_style, speaker};
 use crate::shown::verdict::verdict;
+use crate::shown::{session, standing};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
@@ -53,7 +54,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     let mut shown = String::new();
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
-            shown.push_str(&shown_node((&reading, &links), id, node, limit));
+            shown.push_str(&shown_node((&reading, &links, &marks), id, node, limit));
         }
         if one.is_some() {
             continue;
@@ -85,8 +86,14 @@ fn node_named(reading: &Reading, named: &str) -> Result<NodeId, Fault> {
     Ok(id)
 }
 
-fn shown_node((reading, links): (&Reading, &Links), id: NodeId, node: &Node, limit: usize) -> String {
+fn shown_node(
+    (reading, links, marks): (&Reading, &Links, &Marks<'_>),
+    id: NodeId,
+    node: &Node,
+    limit: usize,
+) -> String {
     let message = node.message();
+    let mut standings = reading.standings(id, marks).into_iter();
     let beside = if reading.tree().is_on_trunk(id) { "" } else { " · not on the trunk" };
     let origin = message
         .origin
@@ -108,6 +115,11 @@ fn shown_node((reading, links): (&Reading, &Links), id: NodeId, node: &Node, lim
     }
     for block in &message.content {
         shown.push_str(&shown_block(reading, id, block, limit));
+        if let Content::ToolCall(_) = block
+            && let Some(standing) = standings.next()
+        {
+            shown.push_str(&shown_standing(&standing, limit));
+        }
     }
     if let Some(stop) = &message.stop {
         let word = serde_json::to_value(stop).ok().and_then(|word| word.as_str().map(str::to_owned));
@@ -140,25 +152,7 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
         Content::ToolResult(result) => {
             let name = reading.call_of(id, &result.call_id).map_or("a result", |call| call.name.as_str());
             let mark = if result.is_error { paint(RED, "✗") } else { paint(GREEN, "✓") };
-            let mut shown = format!("  {mark} {}\n", one_line(name, 60));
-            for part in &result.content {
-                match part {
-                    Part::Text { text } => shown.push_str(&indented(text, DIM, limit)),
-                    Part::Image(media) => {
-                        shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("image", media))))
-                    }
-                    Part::Document(media) => {
-                        shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("document", media))));
-                    }
-                    Part::Opaque { wire, .. } => {
-                        shown.push_str(&paint(
-                            DIM,
-                            &format!("  (a part of the {} wire)\n", one_line(wire, 40)),
-                        ));
-                    }
-                }
-            }
-            shown
+            format!("  {mark} {}\n{}", one_line(name, 60), shown_result(result, limit))
         }
         Content::ServerCall { .. } => paint(DIM, "  (a tool that the provider runs was asked for)\n"),
         Content::ServerResult { .. } => paint(DIM, "  (the answer of a tool that the provider runs)\n"),
@@ -168,6 +162,31 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
             paint(DIM, &format!("  (a block of the {} wire)\n", one_line(wire, 40)))
         }
     }
+}
+
+/// Tells how far a call has come that no result follows, with its result if it has ended.
+fn shown_standing(standing: &Standing<'_>, limit: usize) -> String {
+    let (style, told) = standing::told(standing);
+    let told = format!("    {}\n", paint(style, told));
+    match standing {
+        Standing::Ended { result, .. } => told + &shown_result(result, limit),
+        _ => told,
+    }
+}
+
+fn shown_result(result: &ToolResult, limit: usize) -> String {
+    let mut shown = String::new();
+    for part in &result.content {
+        shown.push_str(&match part {
+            Part::Text { text } => indented(text, DIM, limit),
+            Part::Image(media) => paint(DIM, &format!("  ({})\n", shown_media("image", media))),
+            Part::Document(media) => paint(DIM, &format!("  ({})\n", shown_media("document", media))),
+            Part::Opaque { wire, .. } => {
+                paint(DIM, &format!("  (a part of the {} wire)\n", one_line(wire, 40)))
+            }
+        });
+    }
+    shown
 }
 
 fn indented(text: &str, style: Style, limit: usize) -> String {
@@ -191,6 +210,7 @@ fn shown_media(word: &str, media: &Media) -> String {
 }
 
 fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
+    let marks = Marks::of(reading);
     let nodes = ids.iter().filter_map(|id| {
         let node = reading.tree().node(*id).ok()?;
         let mut shown = json!({
@@ -201,6 +221,7 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
             "message": node.message(),
         });
         add_link(&mut shown, node.link());
+        add_standings(&mut shown, reading, &marks, *id);
         Some(shown)
     });
     json!({

@@ -1,11 +1,12 @@
 //! What stands between the nodes of a session, looked up by node: to look through all of it at each node of a long session takes
 //! longer than everything else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{MoveKind, NodeId, ReflogEntry};
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::revert::Note;
+use trunkline_runtime::session_machine::reading::unanswered::gone_on;
 
 use crate::reading::session::Reading;
 
@@ -16,11 +17,12 @@ pub(crate) struct Marks<'a> {
     left: HashMap<NodeId, Vec<(usize, &'a Note)>>,
     gone: HashMap<NodeId, ReflogEntry<'a>>,
     verdicts: HashMap<NodeId, Vec<&'a Decision>>,
+    gone_on: HashSet<NodeId>,
 }
 
 impl<'a> Marks<'a> {
     pub(crate) fn of(reading: &'a Reading) -> Self {
-        let mut marks = Marks::default();
+        let mut marks = Marks { gone_on: gone_on(reading.tree()), ..Marks::default() };
         for (place, note) in reading.notes().iter().enumerate() {
             marks.anchored.entry(note.anchor).or_default().push((place, note));
             if let Some(branch) = note.abandoned.first() {
@@ -48,6 +50,11 @@ impl<'a> Marks<'a> {
     /// Returns the latest move by which a person went elsewhere from a node.
     pub(crate) fn gone(&self, from: NodeId) -> Option<&ReflogEntry<'a>> {
         self.gone.get(&from)
+    }
+
+    /// Returns whether the conversation went on after a node, so that its calls have results.
+    pub(crate) fn goes_on(&self, node: NodeId) -> bool {
+        self.gone_on.contains(&node)
     }
 
     /// Returns the verdicts that stand after a node.

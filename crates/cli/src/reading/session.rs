@@ -7,9 +7,11 @@ use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, RunId};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Queue, Rules};
+use trunkline_runtime::session_machine::reading::unanswered::Standing;
 use trunkline_runtime::{Asked, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
+use crate::reading::marks::Marks;
 use crate::term::fault::Fault;
 
 /// A session, read.
@@ -127,6 +129,11 @@ impl Reading {
     /// Returns the proposals that wait for a person, oldest first.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Entry<Value>> {
         self.proposals().unsettled()
+    }
+
+    /// Returns how far each call of a message has come, in their order; nothing of one whose results are there.
+    pub(crate) fn standings(&self, node: NodeId, marks: &Marks<'_>) -> Vec<Standing<'_>> {
+        if marks.goes_on(node) { Vec::new() } else { self.view.standings(node) }
     }
 
     /// Returns the call that a result node answers: the one with its id in the message that the results follow.

@@ -1,14 +1,16 @@
 //! The tree of a session for programs.
 
 use serde_json::{Value, json};
-use trunkline_message_tree::Link;
+use trunkline_message_tree::{Link, Node, NodeId};
 
+use crate::reading::marks::Marks;
 use crate::reading::session::Reading;
-use crate::shown::session;
+use crate::shown::{session, standing};
 use crate::term::text::one_line;
 
 /// Returns every node with its links, every move, and what stands beside them.
 pub(crate) fn as_json(reading: &Reading) -> Value {
+    let marks = Marks::of(reading);
     let nodes: Vec<Value> = reading
         .tree()
         .nodes()
@@ -26,6 +28,7 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
                 "error": message.results().any(|result| result.is_error),
             });
             add_link(&mut shown, node.link());
+            add_standings(&mut shown, reading, &marks, id);
             shown
         })
         .collect();
@@ -50,6 +53,16 @@ pub(crate) fn add_link(node: &mut Value, link: &Link) {
         Link::Filed => node["filed"] = json!(true),
         Link::Merge { with } => node["merges"] = json!(with),
         Link::Cover { from } => node["covers"] = json!(from),
+    }
+}
+
+/// Says of calls that no result follows how far each came.
+pub(crate) fn add_standings(node: &mut Value, reading: &Reading, marks: &Marks<'_>, id: NodeId) {
+    let standings = reading.standings(id, marks);
+    if let Ok(message) = reading.tree().node(id).map(Node::message)
+        && !standings.is_empty()
+    {
+        node["unanswered"] = standing::as_json(message.calls(), &standings);
     }
 }
 

@@ -2,14 +2,24 @@
 
 use anstyle::Style;
 use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
+use trunkline_runtime::session_machine::reading::unanswered::Standing;
 
 use crate::reading::session::Reading;
 use crate::shown::call::main_argument;
+use crate::shown::standing;
 use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
 use crate::term::text::one_line;
 
 /// Tells in a few words what a node is.
-pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usize) -> Vec<(Style, String)> {
+///
+/// Where no result follows its calls, `standings` says how far each came.
+pub(crate) fn words(
+    reading: &Reading,
+    id: NodeId,
+    message: &Message,
+    standings: &[Standing<'_>],
+    width: usize,
+) -> Vec<(Style, String)> {
     let limit = width;
     if let Some(words) = merge_words(reading, id, width) {
         return words;
@@ -31,7 +41,10 @@ pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usi
     }
     let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
     let text = one_line(&message.text(), limit);
-    let calls = calls_in_words(message);
+    let calls = match standings {
+        [] => calls_in_words(message),
+        standings => open_calls_in_words(message, standings),
+    };
     // With calls the words are only the way to them.
     let text = if calls.is_empty() { text } else { one_line(&text, 40) };
     if !text.is_empty() {
@@ -80,6 +93,16 @@ pub(crate) fn role_style(message: &Message) -> Style {
         (Role::Assistant, _) => BOLD,
         _ => DIM,
     }
+}
+
+/// Tells each call of a message by its tool, how far it came, and what it is about.
+fn open_calls_in_words(message: &Message, standings: &[Standing<'_>]) -> Vec<String> {
+    let calls = message.calls().zip(standings);
+    let told = calls.map(|(call, standing)| {
+        let (name, about) = (one_line(&call.name, 40), main_argument(&call.arguments, 40));
+        format!("{name} ({}) {about}", standing::short(standing)).trim_end().to_owned()
+    });
+    told.collect()
 }
 
 /// Tells each call of a message by its tool and what it is about.

@@ -8,6 +8,7 @@ use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
 use crate::writer::outlining;
 use trunkline_session_machine::RuntimeError;
+use trunkline_session_machine::reading::unanswered::standings;
 use trunkline_session_machine::state::State;
 
 /// A session as it was when its log was read.
@@ -123,6 +124,16 @@ impl View {
     ) -> impl Iterator<Item = (&trunkline_session_machine::CallPlace, &trunkline_resolve_queue::ResolutionDetails)>
     {
         self.state.resolve.choices.resolved()
+    }
+
+    /// Returns how far each call of a message has come, in their order: for messages that no result follows yet
+    /// ([`gone_on`](trunkline_session_machine::reading::unanswered::gone_on) tells which do). Of a session that was read without
+    /// what was said ([`View::outline`]) it is known of the turn at the end of the log, once [`View::fill`] has read its message.
+    pub fn standings(
+        &self,
+        node: NodeId,
+    ) -> Vec<trunkline_session_machine::reading::unanswered::Standing<'_>> {
+        standings(&self.state, node)
     }
 
     /// Returns whether a proposal is a call that waits to be run, and not an edit.

@@ -1,11 +1,12 @@
 //! Reading what happened in a session without what was said.
 //!
 //! The spine says where every node stands. Of the rest only the moves are read, and the notes that a reader is told of: what
-//! calls gave back, which is most of a log, stands in nodes and again in the notes of its calls, and neither is read.
+//! calls gave back, which is most of a log, stands in nodes and again in the notes of its calls, and neither is read, but for the
+//! calls of a turn that is not over.
 
 use std::cmp::min;
 
-use trunkline_message_tree::{Author, BareNode, Entry, Node, NodeId, Role};
+use trunkline_message_tree::{Author, BareNode, Entry, Link, Node, NodeId, Role};
 use trunkline_session_store::{Record, SessionId, SessionInfo, SessionStore, Spine, StoreError};
 
 use trunkline_session_machine::RuntimeError;
@@ -28,6 +29,8 @@ pub(crate) async fn state_of(
     let first = first.first().map(|kept| kept.record(session)).transpose()?;
     let mut state = State::begin(first.as_ref())?;
     let mut places = vec![1];
+    // What is recorded of calls since the last message: they may have no results yet.
+    let mut of_calls = Vec::new();
     while state.seq < info.records {
         let limit = min(info.records - state.seq, PAGE);
         let page = store.spine(session, state.seq, usize::try_from(limit).unwrap_or(usize::MAX)).await?;
@@ -48,16 +51,24 @@ pub(crate) async fn state_of(
                 }
                 // Who wrote it is part of what was said. This is what a fold passes over.
                 Spine::Node { id, parent: Some(parent), at, link } => {
+                    if matches!(link, Link::Next | Link::Merge { .. }) {
+                        of_calls.clear();
+                    }
                     let (role, author) = (Role::User, Author::Harness);
                     state.record_bare(BareNode { id, parent, at, link, role, author })?;
                     places.push(seq);
                 }
                 Spine::Node { .. } => return Err(bad(session, seq, "it is a second root".to_owned())),
+                Spine::Note { .. } if is_of_call(&spine) => of_calls.push(seq),
                 Spine::Move { .. } | Spine::Note { .. } | Spine::Blob { .. } => {}
             }
             state.seq = seq;
         }
     }
+    for kept in store.records(session, &of_calls).await? {
+        state.record(&kept.record(session)?)?;
+    }
+    state.seq = info.records;
     Ok((state, places))
 }
 
@@ -95,6 +106,12 @@ pub(crate) async fn fill(
         }
     }
     Ok(())
+}
+
+/// Returns whether a record tells that a call began or ended.
+fn is_of_call(spine: &Spine) -> bool {
+    let Spine::Note { layer, kind, .. } = spine else { return false };
+    layer == journal::LAYER && [journal::CALL_STARTED, journal::CALL_FINISHED].contains(&kind.as_str())
 }
 
 /// Returns whether a reader is told of a record that is not a node.

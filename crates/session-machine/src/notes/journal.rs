@@ -59,7 +59,8 @@ struct LetterTaken {
 
 /// The kind of [`CallStarted`].
 pub const CALL_STARTED: &str = "call_started";
-pub(crate) const CALL_FINISHED: &str = "call_finished";
+/// The kind of the record that a call has ended, or will never run.
+pub const CALL_FINISHED: &str = "call_finished";
 /// The kind of [`LetterRefused`].
 pub const LETTER_REFUSED: &str = "letter_refused";
 const LETTER_TAKEN: &str = "letter_taken";

@@ -4,3 +4,4 @@ pub mod across;
 pub mod decided;
 pub mod spine;
 pub mod trimming;
+pub mod unanswered;
