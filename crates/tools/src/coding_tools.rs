@@ -8,9 +8,11 @@ use trunkline_agent_traits::Tool;
 
 use crate::CommandPolicy;
 use crate::command::{RunCommand, Sandbox, room};
+use crate::delete_file::DeleteFile;
 use crate::edit_file::EditFile;
 use crate::edit_files::EditFiles;
 use crate::list_files::ListFiles;
+use crate::move_file::MoveFile;
 use crate::read_file::ReadFile;
 use crate::root::Root;
 use crate::search_text::SearchText;
@@ -71,7 +73,7 @@ impl CodingTools {
     }
 
     /// Returns the tools: `read_file`, `list_files`, `search_text`, `edit_file`, `edit_files`,
-    /// `write_file`, `run_command`.
+    /// `write_file`, `move_file`, `delete_file`, `run_command`.
     ///
     /// `edit_files` stages edits of several files as one proposal, which is written as a whole or not at all, or the part
     /// of it that was approved: at most 100 edits of 64 files, and 10 MB of old and of new text.
@@ -84,6 +86,8 @@ impl CodingTools {
             Box::new(Staging::<EditFile>::new(root())),
             Box::new(Staging::<EditFiles>::new(root())),
             Box::new(Staging::<WriteFile>::new(root())),
+            Box::new(Staging::<MoveFile>::new(root())),
+            Box::new(Staging::<DeleteFile>::new(root())),
             Box::new(RunCommand {
                 root: root(),
                 policy: self.policy.clone(),

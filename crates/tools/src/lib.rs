@@ -6,6 +6,7 @@ compile_error!("trunkline-tools needs a Unix system: it works with open folders 
 mod call;
 mod coding_tools;
 mod command;
+mod delete_file;
 mod diff;
 mod edit_file;
 mod edit_files;
@@ -15,6 +16,7 @@ mod git;
 mod hidden;
 mod line_ends;
 mod list_files;
+mod move_file;
 mod payload;
 mod picture;
 mod preimage;

@@ -1,4 +1,4 @@
-//! What people and models see of a change to several files: a label, a list and one diff.
+//! What people and models see of a change to one file or several: a label, a list and one diff.
 
 use trunkline_agent_traits::resolve_queue::Preview;
 
@@ -53,6 +53,27 @@ pub(crate) fn picture(verb: &str, files: &[Pictured<'_>]) -> Picture {
     };
     let diff = drawn.into_iter().map(|(_, diff)| diff.text).collect();
     Picture { label, diff, text }
+}
+
+/// Draws the move of a file, in the words of git's diffs.
+pub(crate) fn moved(from: &str, to: &str) -> Picture {
+    let named = |path| shown::cut(&shown::name(path), NAME_CHARACTERS);
+    let label = format!("move {} to {}", named(from), named(to));
+    let (from, to) = (shown::name(from), shown::name(to));
+    let diff = format!("rename from {from}\nrename to {to}\n");
+    Picture { text: label.clone(), diff, label }
+}
+
+/// Draws a file that comes or goes and is no text.
+pub(crate) fn not_text(path: &str, verb: &str, bytes: usize, comes: bool) -> Picture {
+    let path = shown::name(path);
+    let size = shown::count(bytes, "byte");
+    let label = format!("{verb} {} (not text, {size})", shown::cut(&path, NAME_CHARACTERS));
+    let diff = match comes {
+        true => format!("Binary files /dev/null and b/{path} differ\n"),
+        false => format!("Binary files a/{path} and /dev/null differ\n"),
+    };
+    Picture { text: label.clone(), diff, label }
 }
 
 /// As many names as one line takes, at least one.

@@ -5,7 +5,7 @@ use trunkline_agent_traits::Kept;
 use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome, Preview, SubjectState};
 
 use crate::payload::{StagedFile, StagedFiles, approved_place};
-use crate::picture::{Pictured, picture};
+use crate::picture::{Picture, Pictured, moved, not_text, picture};
 use crate::replace::{Change, Guise, clear, prune, replace};
 use crate::root::Root;
 use crate::{fingerprint, shown};
@@ -87,44 +87,94 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
 /// Makes what takes an applied proposal back: a payload like any other, and what it looks like.
 pub(crate) fn undo(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -> Option<(Value, Preview)> {
     let done = StagedFiles::read(&entry.proposal.payload).ok()?.approved(entry).ok()?;
-    let mut files = Vec::with_capacity(done.len());
-    for file in &done {
+    let mut undos = Vec::with_capacity(done.len());
+    for file in done {
         let at = kept.iter().position(|kept| kept.fingerprint.subject == file.path)?;
-        let Kept { fingerprint, bytes } = kept.swap_remove(at);
-        if looks(&file.path, bytes.as_deref()) != fingerprint {
+        let Kept { fingerprint, bytes: old } = kept.swap_remove(at);
+        if looks(&file.path, old.as_deref()) != fingerprint {
             return None;
         }
-        // What a tool of this crate replaces is text: it shows it.
-        let content = bytes.map(String::from_utf8).transpose().ok()?;
-        let mode = match (&file.content, &content) {
-            (Some(_), None) => root.place(&file.path).ok().and_then(|inside| root.mode(&inside)),
-            (None, Some(_)) => file.mode,
+        let after = entry.proposal.after.iter().find(|after| after.subject == file.path)?;
+        let before_digest = match &after.state {
+            SubjectState::Digest(digest) => Some(digest.clone()),
+            SubjectState::Absent => None,
+        };
+        let mode = match (file.goes(), &old) {
+            (false, None) => root.place(&file.path).ok().and_then(|inside| root.mode(&inside)),
+            (true, Some(_)) => file.mode,
             _ => None,
         };
-        files.push(StagedFile {
-            path: file.path.clone(),
-            before_digest: file.after_digest(),
-            content,
-            mode,
-            folders: file.folders,
-        });
+        let new = file.bytes().ok()?;
+        let undo = StagedFile { before_digest, mode, folders: file.folders, ..StagedFile::at(file.path) };
+        undos.push(Undo { undo, from: file.from, new, old });
     }
-    let pictured: Vec<Pictured<'_>> = done
+    let preview = pictured(&undos)?.preview();
+    // What was moved goes back by a move, and comes to its old place before it leaves the other.
+    let ends: Vec<(String, String)> =
+        undos.iter().filter_map(|undo| Some((undo.from.clone()?, undo.undo.path.clone()))).collect();
+    let (coming, going): (Vec<Undo>, Vec<Undo>) = if ends.is_empty() {
+        (undos, Vec::new())
+    } else {
+        undos.into_iter().partition(|undo| undo.old.is_some())
+    };
+    let files = coming.into_iter().chain(going).map(|Undo { undo, old, .. }| {
+        match (ends.iter().find(|(from, _)| *from == undo.path), old) {
+            (Some((_, to)), _) => StagedFile { from: Some(to.clone()), mode: None, ..undo },
+            (None, Some(old)) => undo.holding(old),
+            (None, None) => undo,
+        }
+    });
+    Some((serde_json::to_value(StagedFiles { files: files.collect() }).ok()?, preview))
+}
+
+/// One file that an undo changes.
+struct Undo {
+    undo: StagedFile,
+    /// Where the proposal has moved it from.
+    from: Option<String>,
+    /// What the proposal has put there, and what was there before.
+    new: Option<Vec<u8>>,
+    old: Option<Vec<u8>>,
+}
+
+/// Draws an undo; `None` for what no tool of this crate stages.
+fn pictured(undos: &[Undo]) -> Option<Picture> {
+    let text = |bytes: &Option<Vec<u8>>| match bytes {
+        Some(bytes) => std::str::from_utf8(bytes).ok().map(|text| Some(text.to_owned())),
+        None => Some(None),
+    };
+    match undos {
+        [to, from] if to.from.as_ref() == Some(&from.undo.path) => {
+            return Some(moved(&to.undo.path, &from.undo.path));
+        }
+        [from, to] if to.from.as_ref() == Some(&from.undo.path) => {
+            return Some(moved(&to.undo.path, &from.undo.path));
+        }
+        [Undo { undo, new: None, old: Some(old), .. }] if std::str::from_utf8(old).is_err() => {
+            return Some(not_text(&undo.path, "create", old.len(), true));
+        }
+        [Undo { undo, new: Some(new), old: None, .. }] if std::str::from_utf8(new).is_err() => {
+            return Some(not_text(&undo.path, "remove", new.len(), false));
+        }
+        _ => {}
+    }
+    let texts: Vec<(Option<String>, Option<String>)> =
+        undos.iter().map(|undo| Some((text(&undo.new)?, text(&undo.old)?))).collect::<Option<_>>()?;
+    let pictured: Vec<Pictured<'_>> = undos
         .iter()
-        .zip(&files)
-        .map(|(done, undo)| Pictured {
-            path: &undo.path,
-            old: done.content.as_deref(),
-            new: undo.content.as_deref(),
-            verb: match (&done.content, &undo.content) {
+        .zip(&texts)
+        .map(|(undo, (new, old))| Pictured {
+            path: &undo.undo.path,
+            old: new.as_deref(),
+            new: old.as_deref(),
+            verb: match (new, old) {
                 (_, None) => "remove",
                 (None, _) => "create",
                 _ => "restore",
             },
         })
         .collect();
-    let preview = picture("restore", &pictured).preview();
-    Some((serde_json::to_value(StagedFiles { files }).ok()?, preview))
+    Some(picture("restore", &pictured))
 }
 
 fn looks(subject: &str, bytes: Option<&[u8]>) -> Fingerprint {

@@ -112,7 +112,7 @@ pub(crate) fn restore(root: &Path, left: &Left, olds: &Olds, permit: &Permit) ->
                 inside,
                 before: file.after.clone(),
                 content: old.bytes.clone(),
-                guise: guise(file, now.as_ref()),
+                guise: guise(file, now.as_ref()).or_else(|| moved_guise(&root, left, file)),
                 folders: old.folders,
             }),
         }
@@ -202,6 +202,18 @@ fn standing<'a>(root: &Root, file: &FileStates, olds: &'a Olds) -> Standing<'a> 
             "what {name} was before is not kept anywhere any more: put it back by hand"
         )),
     }
+}
+
+/// Returns what a file gets that the run has moved, where version control does not know it: what its bytes have where they lie now.
+fn moved_guise(root: &Root, left: &Left, file: &FileStates) -> Option<Guise> {
+    if file.before_executable.is_some() || file.before.is_none() {
+        return None;
+    }
+    let mut elsewhere =
+        left.files.iter().filter(|other| other.path != file.path && other.after == file.before);
+    let (Some(other), None) = (elsewhere.next(), elsewhere.next()) else { return None };
+    let found = root.read(&approved_place(root, &other.path).ok()?).ok()??;
+    (Some(fingerprint::digest(&found.bytes)) == file.before).then(|| Guise::for_old_bytes(&found.stat))
 }
 
 /// Returns what a file gets besides its bytes, where that is not what the present one has.

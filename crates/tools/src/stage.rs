@@ -7,7 +7,7 @@ use trunkline_agent_traits::{Proposal, ToolOutput};
 
 use crate::line_ends::MARK;
 use crate::payload::{StagedFile, StagedFiles};
-use crate::picture::{Pictured, picture};
+use crate::picture::{Picture, Pictured, picture};
 use crate::root::Inside;
 use crate::{fingerprint, shown};
 
@@ -63,21 +63,29 @@ pub(crate) fn stage(tool: &str, drafts: Vec<Draft>) -> Result<ToolOutput, String
         });
         after.push(Fingerprint::digest(path, fingerprint::digest(draft.new.as_bytes())));
         files.push(StagedFile {
-            path: path.to_owned(),
             before_digest,
             content: Some(draft.new),
-            mode: None,
             folders: draft.folders,
+            ..StagedFile::at(path.to_owned())
         });
     }
     // Each file was computed from itself alone.
     let divisible = files.len() > 1;
-    let payload = serde_json::to_value(StagedFiles { files }).map_err(|error| error.to_string())?;
+    propose(tool, &picture, (before, after), files, divisible)
+}
 
+/// Makes a proposal of files that are staged, and says so. `states` is how they are, and how they will be.
+pub(crate) fn propose(
+    tool: &str,
+    picture: &Picture,
+    states: (Vec<Fingerprint>, Vec<Fingerprint>),
+    files: Vec<StagedFile>,
+    divisible: bool,
+) -> Result<ToolOutput, String> {
+    let payload = serde_json::to_value(StagedFiles { files }).map_err(|error| error.to_string())?;
     let mut proposal = Proposal::new(&picture.label, tool, payload);
     proposal.preview = picture.preview();
-    proposal.fingerprints = before;
-    proposal.after = after;
+    (proposal.fingerprints, proposal.after) = states;
     proposal.effect = Effect::Reversible;
     proposal.divisible = divisible;
 

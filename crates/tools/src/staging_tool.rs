@@ -120,5 +120,6 @@ fn changes(root: &Root, entry: &Entry<Value>) -> Result<Vec<Change>, String> {
     let staged = StagedFiles::read(&entry.proposal.payload)?;
     // A path that no tool of this crate would stage condemns all of it, also what was approved.
     staged.files.iter().try_for_each(|file| approved_place(root, &file.path).map(drop))?;
-    staged.approved(entry)?.into_iter().map(|file| file.change(root)).collect()
+    let files = staged.approved(entry)?;
+    files.iter().map(|file| file.change(root, &files)).collect()
 }

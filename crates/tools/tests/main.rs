@@ -20,6 +20,7 @@ mod landlock;
 mod laws;
 mod line_ends;
 mod listing;
+mod moving;
 mod own_and_ignored;
 mod own_changes;
 mod reading;
@@ -32,4 +33,6 @@ mod several_laws;
 mod staging;
 #[cfg(feature = "steps")]
 mod torn;
+#[cfg(feature = "steps")]
+mod torn_moves;
 mod undoing;

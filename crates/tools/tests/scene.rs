@@ -139,6 +139,13 @@ impl Scene {
         files
     }
 
+    /// As [`Scene::files`], without what links lead to.
+    pub(crate) fn files_but_links(&self) -> BTreeMap<String, (Vec<u8>, u32)> {
+        let mut files = self.files();
+        files.retain(|path, _| !self.root().join(path).is_symlink());
+        files
+    }
+
     pub(crate) fn observe(&self, subject: &str) -> Vec<Fingerprint> {
         block_on(self.tool("edit_file").as_executor().unwrap().observe(&[subject.to_owned()]))
     }
@@ -156,7 +163,7 @@ fn collect(folder: &Path, inside: &str, files: &mut BTreeMap<String, (Vec<u8>, u
             collect(&path, &format!("{below}/"), files);
             files.insert(format!("{below}/"), (Vec::new(), found.permissions().mode() & 0o7777));
         } else {
-            files.insert(below, (fs::read(&path).unwrap(), found.permissions().mode() & 0o7777));
+            files.insert(below, (fs::read(&path).unwrap_or_default(), found.permissions().mode() & 0o7777));
         }
     }
 }

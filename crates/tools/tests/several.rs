@@ -366,7 +366,7 @@ fn a_payload_that_is_not_what_was_approved_is_not_written() {
         error: Not applied: …: the payload for sub/b.rs is not the one that was proposed
         error: Not applied: …: the payload holds c.rs, which is not in the proposal
         error: Not applied: …: ../c.rs leads out of the workspace /folder
-        error: Not applied: …: the payload is not one of this tool: unknown field `extra`, expected one of `path`, `before_digest`, `content`, `mode`, `folders`
+        error: Not applied: …: the payload is not one of this tool: unknown field `extra`, expected one of `path`, `before_digest`, `content`, `base64`, `from`, `mode`, `folders`
         error: Not applied: …: the payload for sub/deep/new.rs is not the one that was proposed
         error: Not applied: …: the payload does not hold a.rs
         error: Not applied: …: the payload is not one of this tool: invalid type: integer `7`, expected a sequence

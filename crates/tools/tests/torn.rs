@@ -64,7 +64,7 @@ fn five(scene: &Scene) -> Entry<Value> {
     Entry::in_attempt(proposal)
 }
 
-fn observed(scene: &Scene, entry: &Entry<Value>) -> Vec<Fingerprint> {
+pub(crate) fn observed(scene: &Scene, entry: &Entry<Value>) -> Vec<Fingerprint> {
     let subjects: Vec<String> = entry.part().map(String::from).collect();
     block_on(scene.tool("edit_files").as_executor().unwrap().observe(&subjects))
 }
@@ -481,7 +481,7 @@ fn putting_back_can_be_killed_at_any_step_and_done_again() {
 }
 
 /// Lets another process apply, or put back, and die before the given step; returns whether it died.
-fn child(scene: &Scene, act: &str, step: usize, proposal: &Proposal, kept: &[Kept]) -> bool {
+pub(crate) fn child(scene: &Scene, act: &str, step: usize, proposal: &Proposal, kept: &[Kept]) -> bool {
     let kept: Vec<(&Fingerprint, &Option<Vec<u8>>)> =
         kept.iter().map(|kept| (&kept.fingerprint, &kept.bytes)).collect();
     let task = json!({"root": scene.root(), "act": act, "step": step, "proposal": proposal, "kept": kept});

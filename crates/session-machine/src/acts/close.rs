@@ -151,6 +151,7 @@ pub fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) -> Result
         return Ok(Plan::nothing().then(found));
     };
     let [patch_set, decision] = asked.new_ids()?;
+    let moved = written::moved(&view.state.resolve, run.opened);
     let deciding = Deciding {
         run: run.record.id().to_string(),
         patch_set: patch_set.to_string(),
@@ -164,7 +165,14 @@ pub fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) -> Result
         decision: view.setup.files.names_decisions.then(|| decision.to_string()),
         made: found.made.clone(),
     };
-    let records = patch::announce(run, &deciding, changes, view.state.tree.head(), view.at)?;
+    let records = patch::announce(
+        run,
+        &deciding,
+        changes,
+        (&moved, found.left.as_ref()),
+        view.state.tree.head(),
+        view.at,
+    )?;
     found.deciding = Some(deciding);
     Ok(Plan::of(records).then(found))
 }
@@ -248,6 +256,7 @@ fn ending<'a>(view: &View<'_>, run: &OpenRun, how: How<'a>, found: &'a Found, ov
         unseen: found.unseen,
         unknown: found.unknown.as_ref(),
         left: found.left.as_ref(),
+        moved: written::moved(&view.state.resolve, run.opened),
         cites: citing::citations(view.state, run, files),
         approved_by: written::approver(&view.state.resolve, run.opened),
         taken_back,

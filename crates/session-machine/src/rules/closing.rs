@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::notes;
 use crate::notes::decision::unfit;
 use crate::rules::opening::time;
-use crate::rules::patch::patch_set;
+use crate::rules::patch::{Moved, patch_set};
 use crate::state::decision::OpenRun;
 use crate::words::close_as::CloseAs;
 use crate::words::error::RuntimeError;
@@ -88,6 +88,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) head: NodeId,
     /// How the changed files were and are.
     pub(crate) left: Option<&'a Left>,
+    /// Which of them were moved.
+    pub(crate) moved: Moved,
     /// What it rests on beside the evidence.
     pub(crate) cites: Citations,
     /// Who approved what was applied.
@@ -126,6 +128,8 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
                 run,
                 PatchSetId::new(name(ending, run.findings.len() + 1)?).map_err(unfit)?,
                 changes,
+                &ending.moved,
+                ending.left,
             )?;
             let id = set.id();
             records.push(notes::decision::patch_set(&set, ending.at));

@@ -1,6 +1,6 @@
 //! What staged actions have written: which were applied, by whose word, and what was at each place before.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 use trunkline_decision_objects::{Actor, ActorKind as Kind};
@@ -95,6 +95,51 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<Touched> {
         }
     }
     touched
+}
+
+/// Returns the files that applied proposals have moved after `since`: by the new path, the one that each had before the first move.
+pub(crate) fn moved(part: &Part, since: u64) -> BTreeMap<String, String> {
+    let mut ours: Vec<(u64, Id)> =
+        part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
+    ours.sort_unstable();
+    let mut moved: BTreeMap<String, String> = BTreeMap::new();
+    for entry in ours.into_iter().filter_map(|(_, id)| part.queue.get(id)) {
+        let written: BTreeSet<&str> = entry.part().collect();
+        let (mut gone, mut came) = (ends(entry, false, &written), ends(entry, true, &written));
+        // Where two files with the same bytes come or go nothing tells which became which.
+        let alone =
+            |digest: &str, list: &[(&str, &str)]| list.iter().filter(|(_, one)| *one == digest).count() == 1;
+        let (from, to) = (gone.clone(), came.clone());
+        gone.retain(|(_, digest)| alone(digest, &from) && alone(digest, &to));
+        came.retain(|(_, digest)| alone(digest, &from) && alone(digest, &to));
+        let before = std::mem::take(&mut moved);
+        let pair = |(to, digest): &(&str, &str)| {
+            let (from, _) = gone.iter().find(|(_, one)| one == digest)?;
+            let first = before.get(*from).map_or(*from, String::as_str);
+            Some(((*to).to_owned(), first.to_owned()))
+        };
+        moved.extend(came.iter().filter_map(pair));
+        let left: BTreeSet<&str> = gone.iter().map(|(path, _)| *path).collect();
+        for (to, from) in before.iter().filter(|(to, _)| !left.contains(to.as_str())) {
+            moved.entry(to.clone()).or_insert_with(|| from.clone());
+        }
+    }
+    moved.retain(|to, from| to != from);
+    moved
+}
+
+/// Returns the files that come with a proposal, or go with it, each with the digest of what it is or was.
+fn ends<'e>(entry: &'e Entry<Value>, come: bool, written: &BTreeSet<&str>) -> Vec<(&'e str, &'e str)> {
+    let (before, after) = (&entry.proposal.fingerprints, &entry.proposal.after);
+    let (there, absent) = if come { (after, before) } else { (before, after) };
+    let is_absent =
+        |path: &str| absent.iter().any(|one| one.subject == path && one.state == SubjectState::Absent);
+    let end = there.iter().filter(|one| written.contains(one.subject.as_str()) && is_absent(&one.subject));
+    end.filter_map(|one| match &one.state {
+        SubjectState::Digest(digest) => Some((one.subject.as_str(), digest.as_str())),
+        SubjectState::Absent => None,
+    })
+    .collect()
 }
 
 /// Returns whether each proposal that was applied after `since`, or perhaps was, names what it writes. A call that waited

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use trunkline_decision_objects::{Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord};
+use trunkline_decision_objects::{
+    Change, Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord, TouchedFile,
+};
 use trunkline_message_tree::NodeId;
 use trunkline_session_store::{Note, Record};
 
@@ -326,7 +328,11 @@ impl OpenRun {
             return note.paths.clone();
         }
         let named = self.patch_sets.iter().filter(|set| set.id().to_string() == deciding.patch_set);
-        named.flat_map(PatchSet::files).map(|file| file.path.as_str().to_owned()).collect()
+        let ends = |file: &TouchedFile| match &file.change {
+            Change::Renamed { from } => vec![from.as_str().to_owned(), file.path.as_str().to_owned()],
+            _ => vec![file.path.as_str().to_owned()],
+        };
+        named.flat_map(PatchSet::files).flat_map(ends).collect()
     }
 
     /// Returns the messages whose calls have proved something, in order.

@@ -41,7 +41,7 @@ impl Guise {
     }
 
     /// What the old bytes get when they come back.
-    pub(super) fn for_old_bytes(stat: &Stat) -> Self {
+    pub(crate) fn for_old_bytes(stat: &Stat) -> Self {
         Guise { mode: Mode::from_raw_mode(stat.st_mode & 0o7777), ..Guise::for_new_bytes(stat) }
     }
 }
