@@ -6,6 +6,7 @@ mod damaged;
 mod encodes;
 mod format;
 mod kinds;
+mod moving;
 mod readme;
 mod recordings;
 mod refusals;
