@@ -114,7 +114,7 @@ pub(crate) enum RulesAct {
 pub(crate) struct AddRule {
     /// What it decides
     pub(crate) verdict: RuleWord,
-    /// Only this tool: `edit_file`, `edit_files`, `write_file` or `run_command`, or several with `*` and `?`
+    /// Only this tool, such as `edit_file`, `move_file` or `run_command`, or several with `*` and `?`
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Only what is written there: `docs/**` is all in a folder, `*.md` a name in the project's own

@@ -12,11 +12,11 @@ use crate::term::text::one_line;
 /// The tool that runs commands.
 const COMMAND: &str = "run_command";
 /// The tools that ask before they do something. The others only look.
-const ASKING: [&str; 4] = ["edit_file", "edit_files", "write_file", COMMAND];
+const ASKING: [&str; 6] = ["edit_file", "edit_files", "write_file", "move_file", "delete_file", COMMAND];
 /// The tools that only look.
 const LOOKING: [&str; 3] = ["read_file", "list_files", "search_text"];
 /// What other agents call the same, or what people do.
-const OTHER_NAMES: [(&str, &str); 18] = [
+const OTHER_NAMES: [(&str, &str); 24] = [
     ("bash", COMMAND),
     ("shell", COMMAND),
     ("sh", COMMAND),
@@ -35,6 +35,12 @@ const OTHER_NAMES: [(&str, &str); 18] = [
     ("create", "write_file"),
     ("createfile", "write_file"),
     ("strreplace", "edit_file"),
+    ("move", "move_file"),
+    ("mv", "move_file"),
+    ("rename", "move_file"),
+    ("delete", "delete_file"),
+    ("remove", "delete_file"),
+    ("rm", "delete_file"),
 ];
 
 /// Returns what is wrong with a rule and what to write instead, if it could not match or would allow everything.

@@ -22,6 +22,9 @@ pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
 pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
     let known = ["path", "command", "pattern", "query", "id", "step", "name", "url"];
+    if let (Some(from), Some(to)) = (end(&parsed, "from"), end(&parsed, "to")) {
+        return one_line(&format!("{from} → {to}"), limit);
+    }
     let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
     match (found, &parsed) {
         (Some(found), _) => one_line(found, limit),
@@ -29,6 +32,10 @@ pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
         (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
         (None, _) => one_line(arguments, limit),
     }
+}
+
+fn end<'a>(arguments: &'a Option<Value>, name: &str) -> Option<&'a str> {
+    arguments.as_ref()?.get(name)?.as_str()
 }
 
 /// The files that a call edits together.
