@@ -8,6 +8,7 @@ mod choices;
 mod ends;
 mod facts;
 mod going_back;
+mod guarded;
 mod in_time;
 mod late;
 mod laws;

@@ -99,7 +99,7 @@ impl Chain {
     }
 
     /// Records what the rules decide on something that was just staged, and that they were used. Returns the reason of
-    /// the decision; empty if they leave it to somebody.
+    /// the decision; empty if they leave it to somebody, as they have to where a person alone may approve.
     pub(crate) fn rule_on(
         &mut self,
         id: ProposalId,
@@ -111,6 +111,9 @@ impl Chain {
         if ruling.verdict == Verdict::Discard && !policy {
             // What was staged for persons alone is forbidden as well; the program cleans up.
             ruling.by = harness();
+        }
+        if ruling.verdict == Verdict::Approve && !policy {
+            return Ok(String::new());
         }
         let reason = ruling.reason.clone();
         self.decide(id, ruling, at)?;

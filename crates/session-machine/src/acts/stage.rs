@@ -90,7 +90,8 @@ fn stage_one(
     let instead =
         if instead.is_empty() { String::new() } else { format!(", in place of {}", instead.join(", ")) };
     let by_model = staged.is_some_and(|entry| entry.may_approve(ActorKind::Model));
-    if judgement.verdict == RuleVerdict::Allow {
+    let by_policy = staged.is_some_and(|entry| entry.may_approve(ActorKind::Policy));
+    if judgement.verdict == RuleVerdict::Allow && by_policy {
         let why = chain.rule_on(id, &judgement, at)?;
         return Ok(format!(
             "Staged as {id}{instead} and approved: {why}. Nothing more is needed; you will be told when it is written."
@@ -101,7 +102,8 @@ fn stage_one(
             "Staged as {id}{instead}. Nothing is written yet: call `resolve` with action apply or discard and id \"{id}\"."
         ),
         false => {
-            format!("Staged as {id}{instead}. Nothing is written before it is approved; you will be told.")
+            let by = if by_policy { "it is approved" } else { "a person approves it" };
+            format!("Staged as {id}{instead}. Nothing is written before {by}; you will be told.")
         }
     })
 }

@@ -160,7 +160,7 @@ fn judge(
     let Some(access) = setup.catalogue.access(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    let asks_gate = gates::asks_the_tool(&setup.resolve, &state.resolve, place, at);
+    let asks_gate = gates::asks_the_tool(&setup.resolve, &state.resolve, (access, &arguments), place, at);
     // A gate that was not asked for says nothing, also if the rules count again by now, as after a clock was set back.
     let answer = match gates.declared.get(place) {
         Some(&(wanted, answer)) if wanted.asks_gate || !asks_gate => {

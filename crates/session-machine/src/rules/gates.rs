@@ -12,6 +12,7 @@ use trunkline_session_store::Record;
 
 use crate::notes;
 use crate::notes::resolve::note;
+use crate::rules::guarded;
 use crate::rules::judging::{judge_call, next_decision};
 use crate::rules::staged::{because, call_ref};
 use crate::setup::resolve::Setting;
@@ -79,9 +80,18 @@ pub(crate) fn gate(
 }
 
 /// Returns whether it counts what a call's tool says has to be approved: it was not asked about yet, and may have to be.
-pub(crate) fn asks_the_tool(setting: &Setting, part: &Part, place: &CallPlace, at: Timestamp) -> bool {
+pub(crate) fn asks_the_tool(
+    setting: &Setting,
+    part: &Part,
+    (access, arguments): (Access, &Map<String, Value>),
+    place: &CallPlace,
+    at: Timestamp,
+) -> bool {
     let is_new = !part.gates.contains_key(&(place.node, place.index));
-    is_new && (setting.approval == Approval::Person || rules_count(part, at))
+    let may_matter = || {
+        setting.approval == Approval::Person || rules_count(part, at) || guarded::is_named(access, arguments)
+    };
+    is_new && may_matter()
 }
 
 fn rules_count(part: &Part, at: Timestamp) -> bool {
@@ -97,11 +107,13 @@ fn gate_new(
     at: Timestamp,
 ) -> Gated {
     let counts = rules_count(part, at);
-    if setting.approval != Approval::Person && !counts {
+    let guarded = guarded::is_named(access, arguments);
+    if setting.approval != Approval::Person && !counts && !guarded {
         return Gated::Free(None);
     }
     let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
     match gate {
+        Some(gate) if guarded => Gated::Ask(asked(gate.clone())),
         Some(gate) => {
             let asked = asked(gate.clone());
             let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
@@ -139,7 +151,10 @@ pub(crate) fn stage_gate(
     let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
     proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
     proposal.call = Some(call_ref(place));
-    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
+    proposal.deciders = BTreeSet::from([ActorKind::Person]);
+    if !guarded::is_named(Access::Exclusive, &asked.arguments) {
+        proposal.deciders.insert(ActorKind::Policy);
+    }
     proposal.effect = asked.gate.effect;
     let event = part.queue.stage(proposal, at.0)?;
     let note = notes::resolve::gated(place, event.proposal, at);

@@ -11,6 +11,7 @@ use trunkline_resolve_queue::{
     ActorKind, Entry, Judgement, NextDecision, On, Rule, RuleId, RuleVerdict, Rules, Ruling, Scope, Wanted,
 };
 
+use crate::rules::guarded;
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
 use crate::words::runnable::Asked;
@@ -92,13 +93,15 @@ pub(crate) fn next_decision(
     at: Timestamp,
 ) -> NextDecision {
     let judgement = judge(part, &part.rules, entry, at);
-    entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
+    let next = entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some()));
+    if guarded::is_guarded(part, entry) { guarded::by_person(next) } else { next }
 }
 
 /// Returns whether the model may approve, by the rules and the policy of now.
 pub(crate) fn may_model(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> bool {
     let judgement = judge(part, &part.rules, entry, at);
-    entry.may_ask_model(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
+    !guarded::is_guarded(part, entry)
+        && entry.may_ask_model(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
 }
 
 /// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.

@@ -12,6 +12,7 @@ pub(crate) mod commit_message;
 pub(crate) mod compaction;
 pub mod executors;
 pub(crate) mod gates;
+pub(crate) mod guarded;
 pub mod judging;
 pub mod opening;
 pub(crate) mod patch;

@@ -11,6 +11,7 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::Record;
 
 use crate::notes::resolve::{IMPORT, note};
+use crate::rules::guarded;
 use crate::setup::resolve::Setting;
 use crate::state::resolve::Part;
 use crate::words::call::{CallPlace, Proposal};
@@ -36,6 +37,10 @@ pub(crate) fn prepared(
     // What it takes the place of shows in what it writes, and a person alone takes anything back.
     (proposal.supersedes, proposal.undo_of) = (Vec::new(), None);
     // A person may hand the decision to a rule or a policy later, never to the model that proposed it under another one.
+    if guarded::is_written(&proposal) {
+        proposal.deciders = BTreeSet::from([ActorKind::Person]);
+        return proposal;
+    }
     proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
     let asked = judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty();
     let model = match asked {

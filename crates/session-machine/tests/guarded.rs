@@ -1,0 +1,245 @@
+//! What is written where a project keeps what later runs go by: a person decides, whatever else would.
+
+use expect_test::expect;
+use proptest::prelude::*;
+
+use crate::play::{check, play};
+
+#[test]
+fn a_policy_that_approves_everything_leaves_it_to_a_person() {
+    check(
+        r#"
+        approval always
+        model: edit c1 {"path":"x"}
+        propose c1 .trunkline/tools/x.json = {}
+        > add a tool
+        approve p1
+        model: Done.
+        resume
+        show decisions
+        "#,
+        expect![[r#"
+            > add a tool
+                + n1 under n0 person: add a tool
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: edit c1
+              run edit c1
+                + runtime/call_started
+                + runtime/call_finished
+                + resolve/event p1 pending
+              settle
+                + n3 under n2 tool: c1: done / Staged as p1. Nothing is written before a person approves it; you will be told.
+              ask about p1
+            approve p1
+                + resolve/event p1 approved
+            resume
+              apply p1
+                + resolve/kept
+                + resolve/event p1 applying
+                + resolve/event p1 applied
+                + n4 under n3 harness: A person approved p1, and it was applied. written
+              request
+                + n5 under n4 model: Done.
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show decisions
+                p1 applied, decided by person:
+        "#]],
+    );
+}
+
+#[test]
+fn no_rule_that_allows_outranks_it_and_one_that_forbids_does() {
+    check(
+        r#"
+        approval always
+        rule allow path .trunkline/**
+        rule deny path .trunkline/secret/**
+        model: edit c1 {"path":"x"}; edit c2 {"path":"y"}
+        propose c1 .trunkline/tools/x.json = {}
+        propose c2 .trunkline/secret/y.json = {}
+        > add a tool
+        show decisions
+        show rules
+        "#,
+        expect![[r#"
+            rule allow path .trunkline/**
+                + resolve/rule
+            rule deny path .trunkline/secret/**
+                + resolve/rule
+            > add a tool
+                + n1 under n0 person: add a tool
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: edit c1 edit c2
+              run edit c1
+                + runtime/call_started
+                + runtime/call_finished
+                + resolve/event p1 pending
+              run edit c2
+                + runtime/call_started
+                + runtime/call_finished
+                + resolve/event p2 pending
+                + resolve/event p2 discarded
+                + resolve/rule
+              settle
+                + n3 under n2 tool: c1: done / Staged as p1. Nothing is written before a person approves it; you will be told.
+                + n4 under n3 tool: c2: done / p2 (write .trunkline/secret/y.json) was discarded: forbidden by r2. Nothing is written.
+              ask about p1
+            show decisions
+                p1 proposed
+                p2 discarded, decided by harness: forbidden by r2
+            show rules
+                r1 allow used 0
+                r2 deny used 1
+        "#]],
+    );
+}
+
+#[test]
+fn the_model_cannot_approve_it() {
+    check(
+        r#"
+        approval model
+        model: edit c1 {"path":"x"}
+        propose c1 sub/.Trunkline/tools/x.json = {}
+        model: resolve c2 {"action":"apply","reason":"mine","id":"p1"}
+        model: I wait.
+        > add a tool
+        show decisions
+        "#,
+        expect![[r#"
+            > add a tool
+                + n1 under n0 person: add a tool
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: edit c1
+              run edit c1
+                + runtime/call_started
+                + runtime/call_finished
+                + resolve/event p1 pending
+              settle
+                + n3 under n2 tool: c1: done / Staged as p1. Nothing is written before a person approves it; you will be told.
+              ask about p1
+            show decisions
+                p1 proposed
+        "#]],
+    );
+}
+
+#[test]
+fn a_command_that_names_the_folder_asks_a_person_under_every_policy() {
+    check(
+        r#"
+        approval always
+        rule allow command cat
+        model: shell c1 {"command":"cat .trunkline/tools/x.json"}; shell c2 {"command":"cat other"}
+        model: Done.
+        > look
+        approve p1
+        resume
+        show decisions
+        "#,
+        expect![[r#"
+            rule allow command cat
+                + resolve/rule
+            > look
+                + n1 under n0 person: look
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: shell c1 shell c2
+              gate c1 run cat .trunkline/tools/x.json
+                + resolve/event p1 pending
+                + resolve/gated
+              gate c2 run cat other
+                + resolve/event p2 pending
+                + resolve/gated
+                + resolve/event p2 approved
+                + resolve/rule
+              ask about p1
+            approve p1
+                + resolve/event p1 approved
+            resume
+              run shell c1
+                + runtime/call_started
+                + resolve/event p1 applying
+                + runtime/call_finished
+                + resolve/event p1 applied
+              run shell c2
+                + runtime/call_started
+                + resolve/event p2 applying
+                + runtime/call_finished
+                + resolve/event p2 applied
+              settle
+                + n3 under n2 tool: c1: done
+                + n4 under n3 tool: c2: done
+              request
+                + n5 under n4 model: Done.
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show decisions
+                p1 applied, decided by person:
+                p2 applied, decided by policy r1: allowed by r1
+        "#]],
+    );
+}
+
+#[test]
+fn what_only_looks_is_not_asked_about() {
+    check(
+        r#"
+        approval always
+        model: read c1 {"path":".trunkline/tools/x.json"}
+        model: Done.
+        > look
+        "#,
+        expect![[r#"
+            > look
+                + n1 under n0 person: look
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: read c1
+              run read c1
+                + runtime/call_started
+                + runtime/call_finished
+              settle
+                + n3 under n2 tool: c1: done
+              request
+                + n4 under n3 model: Done.
+              conclude
+                + decision/decided other: answered
+                + decision/run
+        "#]],
+    );
+}
+
+proptest! {
+    /// Under every policy and every rule that allows, nothing is written there that no person approved.
+    #[test]
+    fn nothing_is_written_there_without_a_person(
+        approval in prop::sample::select(vec!["person", "model", "always"]),
+        rule in prop::sample::select(vec!["", "rule allow path **", "rule allow path .trunkline/**", "rule allow tool edit", "rule allow path **/*.json"]),
+        before in "[a-z./]{0,6}",
+        after in "[a-z/]{0,6}",
+        other in any::<bool>(),
+    ) {
+        let path = format!("{before}/.trunkline/{after}x").replace("//", "/");
+        let path = path.trim_start_matches('/');
+        let beside = if other { "propose c1 plain.txt = b" } else { "" };
+        let script = format!(
+            "approval {approval}\n{rule}\nmodel: edit c1 {{\"path\":\"x\"}}\npropose c1 {path} = a\n{beside}\n\
+             model: resolve c2 {{\"action\":\"apply\",\"reason\":\"r\",\"id\":\"p1\"}}\nmodel: Done.\nmodel: Done.\n> do it\nshow files"
+        );
+        let told = play(&script).told;
+        let files = told.rsplit("show files").next().unwrap();
+        prop_assert!(!files.contains(".trunkline"), "{}", told);
+    }
+}
