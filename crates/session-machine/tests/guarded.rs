@@ -3,6 +3,8 @@
 use expect_test::expect;
 use proptest::prelude::*;
 
+use trunkline_session_machine::setup::LAYER_TOOLS;
+
 use crate::play::{check, play};
 
 #[test]
@@ -219,6 +221,18 @@ fn what_only_looks_is_not_asked_about() {
                 + decision/run
         "#]],
     );
+}
+
+#[test]
+fn the_tools_of_layers_are_known_by_name_so_that_no_project_takes_one() {
+    // Every layer that has a tool is on; the other three are the agent's own.
+    let told = play("approval model\nreverts\nmodel: Done.\n> hello\nshow tools").told;
+    let mut offered: Vec<&str> = told.lines().last().unwrap().trim().split(", ").collect();
+    offered.retain(|name| !["read", "edit", "shell"].contains(name));
+    offered.sort_unstable();
+    let mut known = LAYER_TOOLS;
+    known.sort_unstable();
+    assert_eq!(offered, known);
 }
 
 proptest! {

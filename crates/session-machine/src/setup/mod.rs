@@ -20,6 +20,9 @@ use crate::words::retries::Retries;
 /// What is left out of a request whose service has no place for it: an agent can do without, and says so beforehand.
 const LEFT_OUT: [Feature; 3] = [Feature::OutputSchema, Feature::Stop, Feature::Seed];
 
+/// The names of the tools that layers offer a model, on or off: what a project declares may have none of them.
+pub const LAYER_TOOLS: [&str; 3] = [TOOL_NAME, OUTLINE_TOOL_NAME, resolve_tool::NAME];
+
 /// What an agent is set up to do.
 pub struct Setup {
     /// Who is asked.
