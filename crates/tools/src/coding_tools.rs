@@ -1,12 +1,12 @@
 //! The box: all tools for one workspace folder.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trunkline_agent_traits::Tool;
 
-use crate::CommandPolicy;
 use crate::command::{RunCommand, Sandbox, room};
 use crate::delete_file::DeleteFile;
 use crate::edit_file::EditFile;
@@ -18,6 +18,7 @@ use crate::root::Root;
 use crate::search_text::SearchText;
 use crate::staging_tool::Staging;
 use crate::write_file::WriteFile;
+use crate::{CommandPolicy, Declarations, declared};
 
 /// The coding tools for one workspace folder.
 #[derive(Debug)]
@@ -70,6 +71,21 @@ impl CodingTools {
     /// Returns one line for people on what commands can write.
     pub fn sandbox_status(&self) -> String {
         self.sandbox.describe()
+    }
+
+    /// Reads which tools the folder declares in `.trunkline/tools`; `taken` are names that are taken beside those of the box.
+    ///
+    /// Once, at the start: what changes later counts with the next start. None of them runs before a person has trusted it, which
+    /// [`TrustedTools`](crate::TrustedTools) keeps.
+    pub fn declared(&self, taken: impl IntoIterator<Item = String>) -> Declarations {
+        let mut names: BTreeSet<String> = taken.into_iter().collect();
+        let here = CodingTools {
+            root: Arc::clone(&self.root),
+            policy: self.policy.clone(),
+            sandbox: self.sandbox.clone(),
+        };
+        names.extend(here.into_tools().iter().map(|tool| tool.spec().name));
+        declared::find(&self.root, &self.sandbox, &names)
     }
 
     /// Returns the tools: `read_file`, `list_files`, `search_text`, `edit_file`, `edit_files`,

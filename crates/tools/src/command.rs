@@ -4,6 +4,7 @@
 //! writes are limited; the README says what that leaves open.
 
 mod evidence;
+pub(crate) mod kept;
 mod left_running;
 mod length;
 mod output;
@@ -22,8 +23,9 @@ use trunkline_agent_traits::message_tree::ToolSpec;
 use trunkline_agent_traits::{EffectClass, Effects, Finding, Gate, Tool, ToolContext, ToolOutput};
 
 pub(crate) use self::length::room;
-use self::process::{Ended, How, Order};
+pub(crate) use self::process::{Ended, How, Order, What, Words, start};
 pub(crate) use self::sandbox::Sandbox;
+pub(crate) use self::surroundings::{absolute_path, is_secret};
 use crate::root::Root;
 use crate::{call, shown};
 
@@ -118,6 +120,7 @@ impl Tool for RunCommand {
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
+        let command = call::text(&arguments, "command").unwrap_or_default().to_owned();
         let order = match call::arguments(arguments).and_then(|arguments| self.order(arguments)) {
             Ok(order) => order,
             Err(reason) => return ToolOutput::error(reason),
@@ -125,22 +128,35 @@ impl Tool for RunCommand {
         if context.cancel.is_cancelled() {
             return ToolOutput::error("cancelled before it was started");
         }
-        let command = order.command.clone();
-        let mut running = match process::start(order) {
-            Ok(running) => running,
-            Err(reason) => return ToolOutput::error(reason),
-        };
-        let ended = tokio::select! {
-            ended = running.ended() => ended,
-            () = context.cancel.cancelled() => {
-                running.stop();
-                running.ended().await
-            }
-        };
-        match ended {
-            Ok(ended) => self.report(&command, &ended),
+        let before = kept::look(&self.root);
+        match run(order, context).await {
+            Ok(ended) => self.report(&command, &ended, &kept::told(&self.root, before)),
             Err(reason) => ToolOutput::error(reason),
         }
+    }
+}
+
+/// Runs a command to its end, or until the call is cancelled.
+pub(crate) async fn run(order: Order, context: &ToolContext) -> Result<Ended, String> {
+    let mut running = start(order)?;
+    tokio::select! {
+        ended = running.ended() => ended,
+        () = context.cancel.cancelled() => {
+            running.stop();
+            running.ended().await
+        }
+    }
+}
+
+/// Says how a command ended, and with which exit code if it had one.
+pub(crate) fn headline(ended: &Ended) -> (String, Option<i32>) {
+    let seconds = format!("{:.1} s", ended.elapsed.as_secs_f64());
+    match ended.how {
+        How::Exited(code) => (format!("exit code {code} after {seconds}"), Some(code)),
+        How::Signalled(signal) => (format!("ended by signal {signal} after {seconds}"), None),
+        How::TimedOut => (format!("stopped: still running at the time limit, after {seconds}"), None),
+        How::Cancelled => (format!("cancelled after {seconds}"), None),
+        How::Stuck => (format!("killed after {seconds}, but it does not end"), None),
     }
 }
 
@@ -151,12 +167,11 @@ impl RunCommand {
         }
         let folder = self.root.folder(arguments.cwd.as_deref().unwrap_or("."))?;
         Ok(Order {
-            command: arguments.command,
+            what: What::Line { command: arguments.command, room: self.room },
             folder: self.root.full(&folder),
             timeout: self.timeout(arguments.timeout_seconds),
             output_limit: self.policy.output_limit,
             sandbox: self.sandbox.clone(),
-            room: self.room,
         })
     }
 
@@ -165,15 +180,8 @@ impl RunCommand {
         asked.clamp(Duration::from_secs(1), Duration::from_secs(MAX_SECONDS))
     }
 
-    fn report(&self, command: &str, ended: &Ended) -> ToolOutput {
-        let seconds = format!("{:.1} s", ended.elapsed.as_secs_f64());
-        let (headline, exit_code) = match ended.how {
-            How::Exited(code) => (format!("exit code {code} after {seconds}"), Some(code)),
-            How::Signalled(signal) => (format!("ended by signal {signal} after {seconds}"), None),
-            How::TimedOut => (format!("stopped: still running at the time limit, after {seconds}"), None),
-            How::Cancelled => (format!("cancelled after {seconds}"), None),
-            How::Stuck => (format!("killed after {seconds}, but it does not end"), None),
-        };
+    fn report(&self, command: &str, ended: &Ended, beside: &str) -> ToolOutput {
+        let (headline, exit_code) = headline(ended);
         let (text, odd) = ended.output.text(self.policy.output_limit);
         let is_error = exit_code != Some(0);
         let mut told = format!("{headline}\n{text}");
@@ -182,6 +190,7 @@ impl RunCommand {
         }
         told.extend(odd.told());
         told.push_str(&ended.left.told());
+        told.push_str(beside);
         if is_error && self.sandbox.is_on() && text.contains("ermission denied") {
             told.push_str(&format!("[{}]\n", self.sandbox.describe()));
         }

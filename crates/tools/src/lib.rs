@@ -7,6 +7,7 @@ mod call;
 mod coding_tools;
 mod command;
 mod delete_file;
+mod declared;
 mod diff;
 mod edit_file;
 mod edit_files;
@@ -35,6 +36,7 @@ mod write_file;
 
 pub use coding_tools::{CodingTools, ToolsError};
 pub use command::CommandPolicy;
+pub use declared::{Declarations, DeclaredTool, Refused, Trust, TrustError, TrustedTools};
 pub use folder::FolderWorkspace;
 pub use git::{GitWorkspace, workspace_for};
 pub use hidden::{replaced, spelled};

@@ -5,6 +5,8 @@
 mod applying;
 mod command_surroundings;
 mod containment;
+mod declared;
+mod declared_runs;
 mod effects;
 mod evidence;
 mod folder_workspace;

@@ -36,6 +36,12 @@ impl Captured {
         self.dropped = self.dropped.saturating_add(u64::try_from(surplus).unwrap_or(u64::MAX));
     }
 
+    /// Returns every byte that was printed, if all of it was kept.
+    pub(crate) fn whole(&self) -> Option<Vec<u8>> {
+        let (front, back) = self.tail.as_slices();
+        (self.dropped == 0).then(|| [self.head.as_slice(), front, back].concat())
+    }
+
     /// Returns the SHA-256 of every byte that was printed, in hexadecimal digits.
     pub(crate) fn digest(&self) -> String {
         self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -4,9 +4,10 @@
 //! between fork and exec. The dead command stays unreaped until its whole group was killed: that keeps the
 //! group's number from being given to somebody else.
 
-use std::io::{self, PipeReader, Read};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -35,13 +36,41 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// What is to be run.
 pub(crate) struct Order {
-    pub(crate) command: String,
+    pub(crate) what: What,
     pub(crate) folder: PathBuf,
     pub(crate) timeout: Duration,
     pub(crate) output_limit: usize,
     pub(crate) sandbox: Sandbox,
-    /// How long a command may be here.
-    pub(crate) room: usize,
+}
+
+/// A command.
+pub(crate) enum What {
+    /// A line for the shell.
+    Line {
+        /// The line.
+        command: String,
+        /// How long one may be here.
+        room: usize,
+    },
+    /// A program and its words, without a shell.
+    Words(Box<Words>),
+}
+
+/// A program and its words.
+pub(crate) struct Words {
+    /// Absolute.
+    pub(crate) program: PathBuf,
+    pub(crate) words: Vec<OsString>,
+    /// What it reads; nothing if there is none.
+    pub(crate) input: Option<Vec<u8>>,
+    /// Variables of this process that go along beside those that every program needs.
+    pub(crate) variables: Vec<String>,
+    /// Where it may lay temporary files, if not where all do.
+    pub(crate) temporary: Option<PathBuf>,
+    /// How many characters of what it writes to stderr are kept apart; `None` if both outputs come as one.
+    pub(crate) apart: Option<usize>,
+    /// Asked right before it is started; an `Err` keeps it from that.
+    pub(crate) still: Box<dyn Fn() -> Result<(), String> + Send>,
 }
 
 /// How it went.
@@ -49,6 +78,8 @@ pub(crate) struct Ended {
     pub(crate) how: How,
     pub(crate) elapsed: Duration,
     pub(crate) output: Captured,
+    /// What it wrote to stderr, where that is kept apart.
+    pub(crate) errors: Option<Captured>,
     /// What it has left running.
     pub(crate) left: Left,
 }
@@ -98,15 +129,21 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
     let started = Instant::now();
     order.sandbox.enter()?;
     let mark = left_running::mark();
-    let (mut pipe, mut child) = spawn(order, &mark).map_err(|error| match error.kind() {
-        // The environment has grown since it was asked, or the system takes less than it says.
-        io::ErrorKind::ArgumentListTooLong => length::too_long(order.command.len(), order.room),
-        _ => format!("the command cannot be started: {error}"),
-    })?;
+    if let What::Words(words) = &order.what {
+        // As late as it can be: what was digested is what is started.
+        (words.still)()?;
+    }
+    let (mut streams, mut child) =
+        spawn(order, &mark).map_err(|error| match (error.kind(), &order.what) {
+            // The environment has grown since it was asked, or the system takes less than it says.
+            (io::ErrorKind::ArgumentListTooLong, What::Line { command, room }) => {
+                length::too_long(command.len(), *room)
+            }
+            _ => format!("the command cannot be started: {error}"),
+        })?;
     let group = Pid::from_child(&child);
     let keeper = keep(group);
 
-    let mut output = Captured::new(order.output_limit);
     let mut open = true;
     let mut cause = None;
     let mut asked_to_end: Option<Instant> = None;
@@ -119,7 +156,8 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         // Short at first: most commands are quick.
         wait = (wait * 2).min(TICK);
         if open {
-            open = read_some(&mut pipe, &mut output, wait);
+            read_some(&mut streams, wait);
+            open = streams.iter().any(|stream| stream.open);
         } else {
             thread::sleep(wait);
         }
@@ -178,26 +216,68 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         // Only reaps; what it would say is no news.
         let _ = child.wait();
     }
-    Ok(Ended { how, elapsed, output, left })
+    let mut kept = streams.into_iter().map(|stream| stream.kept);
+    let output = kept.next().unwrap_or_else(|| Captured::new(order.output_limit));
+    Ok(Ended { how, elapsed, output, errors: kept.next(), left })
 }
 
-fn spawn(order: &Order, mark: &str) -> io::Result<(PipeReader, Child)> {
+/// What comes out of a command.
+struct Stream {
+    pipe: PipeReader,
+    kept: Captured,
+    open: bool,
+}
+
+fn spawn(order: &Order, mark: &str) -> io::Result<(Vec<Stream>, Child)> {
+    let stream = |pipe, limit| Stream { pipe, kept: Captured::new(limit), open: true };
     let (reader, writer) = io::pipe()?;
-    let mut command = Command::new("sh");
-    command
-        .args(length::words(&order.command))
-        .current_dir(&order.folder)
-        .stdin(Stdio::null())
-        // One pipe for both, so that lines stand in the order in which they were written.
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0);
-    surroundings::lay(&mut command, &order.folder);
-    command.env(left_running::MARK, mark);
-    // `command` holds the writing end; it must be gone before the end of the output can be seen.
+    let mut streams = vec![stream(reader, order.output_limit)];
+    let mut command = match &order.what {
+        What::Line { command, .. } => {
+            let mut shell = Command::new("sh");
+            shell.args(length::words(command)).stdin(Stdio::null());
+            surroundings::lay(&mut shell, &order.folder);
+            // One pipe for both, so that lines stand in the order in which they were written.
+            shell.stderr(writer.try_clone()?);
+            shell
+        }
+        What::Words(words) => {
+            let mut program = Command::new(&words.program);
+            program.args(&words.words).stdin(match &words.input {
+                None => Stdio::null(),
+                Some(input) => given(input, words.temporary.as_deref())?,
+            });
+            surroundings::lay_bare(&mut program, &order.folder, &words.variables);
+            if let Some(temporary) = &words.temporary {
+                program.env("TMPDIR", temporary);
+            }
+            match words.apart {
+                Some(limit) => {
+                    let (reader, writer) = io::pipe()?;
+                    streams.push(stream(reader, limit));
+                    program.stderr(writer);
+                }
+                None => {
+                    program.stderr(writer.try_clone()?);
+                }
+            }
+            program
+        }
+    };
+    command.stdout(writer).current_dir(&order.folder).process_group(0).env(left_running::MARK, mark);
+    // `command` holds the writing ends; they must be gone before the end of the output can be seen.
     let child = command.spawn()?;
     drop(command);
-    Ok((reader, child))
+    Ok((streams, child))
+}
+
+/// Lays what a program is to read into a file without a name: a pipe would need somebody who writes while it runs.
+fn given(input: &[u8], folder: Option<&Path>) -> io::Result<Stdio> {
+    // By now this thread may write there alone.
+    let mut file = folder.map_or_else(tempfile::tempfile, tempfile::tempfile_in)?;
+    file.write_all(input)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Starts a process that waits in a command's group until that is killed, or this process ends. With the command's own process
@@ -219,23 +299,27 @@ fn keep(group: Pid) -> Option<Child> {
     command.spawn().ok()
 }
 
-/// Reads what is there, waiting at most `wait` for it; false at the end.
-fn read_some(pipe: &mut PipeReader, output: &mut Captured, wait: Duration) -> bool {
+/// Reads what is there, waiting at most `wait` for it.
+fn read_some(streams: &mut [Stream], wait: Duration) {
     let timeout = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
-    let mut waited = [PollFd::new(pipe, PollFlags::IN)];
-    match rustix::event::poll(&mut waited, Some(&timeout)) {
-        Ok(0) | Err(Errno::INTR) => return true,
-        Ok(_) => {}
-        Err(_) => return false,
-    }
-    let mut buffer = [0_u8; 1 << 16];
-    match pipe.read(&mut buffer) {
-        Ok(0) => false,
-        Ok(length) => {
-            output.push(buffer.get(..length).unwrap_or_default());
-            true
+    let mut open: Vec<&mut Stream> = streams.iter_mut().filter(|stream| stream.open).collect();
+    let mut waited: Vec<PollFd<'_>> =
+        open.iter().map(|stream| PollFd::new(&stream.pipe, PollFlags::IN)).collect();
+    let ready: Vec<bool> = match rustix::event::poll(&mut waited, Some(&timeout)) {
+        Ok(0) | Err(Errno::INTR) => return,
+        Ok(_) => waited.iter().map(|one| !one.revents().is_empty()).collect(),
+        Err(_) => {
+            open.iter_mut().for_each(|stream| stream.open = false);
+            return;
         }
-        Err(error) => error.kind() == io::ErrorKind::Interrupted,
+    };
+    for (stream, _) in open.into_iter().zip(ready).filter(|(_, ready)| *ready) {
+        let mut buffer = [0_u8; 1 << 16];
+        match stream.pipe.read(&mut buffer) {
+            Ok(0) => stream.open = false,
+            Ok(length) => stream.kept.push(buffer.get(..length).unwrap_or_default()),
+            Err(error) => stream.open = error.kind() == io::ErrorKind::Interrupted,
+        }
     }
 }
 

@@ -13,6 +13,14 @@ use crate::shown;
 const DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"];
 
+/// Those of them that keep nothing and that nobody else sees.
+#[cfg(target_os = "linux")]
+const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
+
+/// From which version on nothing is missing that changes what is in a file: 3 has truncation.
+#[cfg(target_os = "linux")]
+const WHOLE: i32 = 3;
+
 /// What holds commands in.
 #[derive(Clone, Debug)]
 pub(crate) enum Sandbox {
@@ -27,6 +35,8 @@ pub(crate) enum Sandbox {
         abi: i32,
         /// What may be written.
         writable: Vec<PathBuf>,
+        /// Which devices too.
+        devices: &'static [&'static str],
     },
 }
 
@@ -45,12 +55,28 @@ impl Sandbox {
         matches!(self, Sandbox::Landlock { .. })
     }
 
+    /// Returns limits under which nothing but one folder can be written; `None` where the system cannot hold a program to that.
+    pub(crate) fn nothing_but(&self, folder: &Path) -> Option<Self> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Sandbox::Landlock { abi, .. } if *abi >= WHOLE => {
+                Some(Sandbox::Landlock { abi: *abi, writable: vec![folder.to_owned()], devices: &SINKS })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether there are such limits.
+    pub(crate) fn holds_readers(&self) -> bool {
+        self.nothing_but(Path::new("/")).is_some()
+    }
+
     /// Returns one line for people.
     pub(crate) fn describe(&self) -> String {
         match self {
             Sandbox::Off => "the sandbox is off: commands can write wherever you can".to_owned(),
             Sandbox::Missing(why) => format!("{why}: commands can write wherever you can"),
-            Sandbox::Landlock { abi, writable } => {
+            Sandbox::Landlock { abi, writable, .. } => {
                 let folders: Vec<String> =
                     writable.iter().map(|folder| shown::name(&folder.display().to_string())).collect();
                 format!("commands run under Landlock ABI {abi}: writes limited to {}", folders.join(", "))
@@ -63,9 +89,9 @@ impl Sandbox {
         match self {
             Sandbox::Off | Sandbox::Missing(_) => Ok(()),
             #[cfg(target_os = "linux")]
-            Sandbox::Landlock { writable, .. } => {
-                let held =
-                    restrict(writable).map_err(|error| format!("the sandbox cannot be entered: {error}"))?;
+            Sandbox::Landlock { writable, devices, .. } => {
+                let held = restrict(writable, devices)
+                    .map_err(|error| format!("the sandbox cannot be entered: {error}"))?;
                 // It was there when the tools were made; to run without it now would be a silent change.
                 if held.ruleset == landlock::RulesetStatus::NotEnforced {
                     return Err("the sandbox cannot be entered: the kernel does not enforce it".to_owned());
@@ -86,11 +112,13 @@ fn find(writable: Vec<PathBuf>) -> Sandbox {
 
     // There is no way to ask without entering, and no way back; so a thread enters and ends.
     let tried = writable.clone();
-    let held = std::thread::Builder::new().spawn(move || restrict(&tried)).map(std::thread::JoinHandle::join);
+    let held = std::thread::Builder::new()
+        .spawn(move || restrict(&tried, &DEVICES))
+        .map(std::thread::JoinHandle::join);
     match held {
         Ok(Ok(Ok(held))) => match held.landlock {
             LandlockStatus::Available { effective_abi, .. } => {
-                Sandbox::Landlock { abi: effective_abi as i32, writable }
+                Sandbox::Landlock { abi: effective_abi as i32, writable, devices: &DEVICES }
             }
             LandlockStatus::NotEnabled => Sandbox::Missing("Landlock is not enabled in this kernel"),
             LandlockStatus::NotImplemented => Sandbox::Missing("no Landlock in this kernel"),
@@ -105,7 +133,10 @@ fn find(_writable: Vec<PathBuf>) -> Sandbox {
 }
 
 #[cfg(target_os = "linux")]
-fn restrict(writable: &[PathBuf]) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
+fn restrict(
+    writable: &[PathBuf],
+    devices: &[&str],
+) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
     use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules};
 
     // V3 (Linux 6.2) has all that concerns files; an older kernel enforces what it knows of it. Later versions add
@@ -115,6 +146,6 @@ fn restrict(writable: &[PathBuf]) -> Result<landlock::RestrictionStatus, landloc
         .handle_access(write)?
         .create()?
         .add_rules(path_beneath_rules(writable, write))?
-        .add_rules(path_beneath_rules(DEVICES, write))?
+        .add_rules(path_beneath_rules(devices, write))?
         .restrict_self()
 }

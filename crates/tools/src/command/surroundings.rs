@@ -3,7 +3,7 @@
 //! Git sets variables that name its repository in every hook, cargo and npm those that name their package. Whoever starts
 //! an agent from there means its folder nevertheless.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
@@ -68,6 +68,31 @@ pub(super) fn lay(command: &mut Command, folder: &Path) {
         .envs([("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
 }
 
+/// What programs need to find their way, and nothing that is somebody's own.
+const NEEDED: [&str; 9] = ["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
+
+/// Lays an environment that holds what programs need and the named variables, and nothing else.
+pub(super) fn lay_bare(command: &mut Command, folder: &Path, named: &[String]) {
+    command.env_clear();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str() else { continue };
+        let goes = NEEDED.contains(&name) || name.starts_with("LC_") || named.iter().any(|one| one == name);
+        if goes && !is_secret(name) {
+            command.env(name, value);
+        }
+    }
+    // A folder that is named from where one stands would be looked for in the project.
+    command.env("PATH", absolute_path()).env("PWD", folder).env("TERM", "dumb");
+}
+
+/// Returns where programs are looked for, without what is named from where one stands.
+pub(crate) fn absolute_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    // It fails for a name that could not have come out of a list.
+    std::env::join_paths(absolute).unwrap_or_default()
+}
+
 /// Whether a variable names another place than the folder of the command.
 fn is_elsewhere(name: &OsStr, value: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
@@ -85,7 +110,7 @@ fn names_worktree(name: &OsStr, value: &OsStr) -> bool {
 }
 
 /// Whether a variable's name says that its value is nobody else's business. A guess, documented in the README.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let ends = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_PRIVATE_KEY"];
     name.starts_with("TRUNKLINE_") || ends.iter().any(|end| name.ends_with(end))

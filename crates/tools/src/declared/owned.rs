@@ -1,0 +1,127 @@
+//! What of the project a tool stands on: its program, if the project owns it, and files that its definition names.
+//!
+//! Trust in a definition says nothing while somebody can put another script in the place of the one that it starts.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
+
+use super::definition::{Definition, Word};
+use crate::command::absolute_path;
+use crate::root::{Inside, Root};
+use crate::shown;
+
+/// The largest file that is digested: before each call.
+const LARGEST: u64 = 64 << 20;
+
+/// What a tool starts, and what of the project it stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owned {
+    /// What is started: absolute, links resolved.
+    pub(crate) program: PathBuf,
+    /// Files of the project, by their names in it, in order.
+    pub(crate) files: Vec<String>,
+}
+
+/// Finds what a definition names.
+pub(super) fn find(root: &Root, definition: &Definition) -> Result<Owned, String> {
+    let program = program(root, &definition.program)?;
+    let mut files = Vec::new();
+    if let Some(inside) = inside(root, &program) {
+        files.push(inside?);
+    }
+    for word in &definition.words {
+        // A script that an interpreter is given, a configuration: whatever of the project is named is part of it.
+        if let Word::Plain(word) = word
+            && let Ok(found) = root.existing(word)
+            && root.full(&found).is_file()
+        {
+            files.push(found.as_str().to_owned());
+        }
+    }
+    for name in &definition.files {
+        let found = root.existing(name).map_err(|error| format!("files: {}", String::from(error)))?;
+        if !root.full(&found).is_file() {
+            return Err(format!("files names {}, which is no file", shown::name(name)));
+        }
+        files.push(found.as_str().to_owned());
+    }
+    files.sort();
+    files.dedup();
+    Ok(Owned { program, files })
+}
+
+/// Returns where a program is.
+fn program(root: &Root, named: &str) -> Result<PathBuf, String> {
+    let shown = shown::line(named, 100);
+    let found = if named.contains('/') {
+        match Path::new(named).is_absolute() {
+            true => fs::canonicalize(named)
+                .map_err(|error| format!("the program {shown} cannot be used: {error}"))?,
+            false => root.full(&root.existing(named)?),
+        }
+    } else {
+        let path = absolute_path();
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let there = folders.iter().map(|folder| folder.join(named)).find(|path| is_program(path));
+        let there = there.ok_or_else(|| {
+            format!("there is no program {shown} on the PATH; one of the project is written with its folder, such as ./{shown}")
+        })?;
+        fs::canonicalize(&there).map_err(|error| format!("the program {shown} cannot be used: {error}"))?
+    };
+    if !is_program(&found) {
+        return Err(format!("{shown} is no file that may be executed; `chmod +x` makes it one"));
+    }
+    let temporary = fs::canonicalize(std::env::temp_dir()).unwrap_or_default();
+    if !found.starts_with(root.path()) && found.starts_with(&temporary) {
+        return Err(format!(
+            "the program {shown} lies in the temporary folder, where every command may write"
+        ));
+    }
+    Ok(found)
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Returns the name of a file in the project; `None` if it is elsewhere.
+fn inside(root: &Root, path: &Path) -> Option<Result<String, String>> {
+    let relative = path.strip_prefix(root.path()).ok()?;
+    let name = relative.to_str().map(str::to_owned);
+    Some(name.ok_or_else(|| format!("the name of {} is not UTF-8", shown::name(&path.display().to_string()))))
+}
+
+/// Returns the SHA-256 of a file of the project, as 64 hexadecimal digits.
+pub(super) fn digest(root: &Root, name: &str) -> Result<String, String> {
+    let cannot = |error: io::Error| format!("{} cannot be read: {error}", shown::name(name));
+    let place = Inside::found(Path::new(name)).ok_or_else(|| format!("{} is no name", shown::name(name)))?;
+    let (folder, last) = place.split();
+    let folder = root.open_folder(folder).map_err(|errno| cannot(errno.into()))?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&folder, OsStr::new(last), flags, Mode::empty());
+    let file = File::from(file.map_err(|errno| cannot(errno.into()))?);
+    if !file.metadata().map_err(cannot)?.is_file() {
+        return Err(format!("{} is no file", shown::name(name)));
+    }
+    let (mut seen, mut bytes) = (Sha256::new(), 0_u64);
+    let mut file = file.take(LARGEST + 1);
+    let mut buffer = vec![0_u8; 1 << 16];
+    loop {
+        let length = file.read(&mut buffer).map_err(cannot)?;
+        if length == 0 {
+            break;
+        }
+        bytes += u64::try_from(length).unwrap_or(u64::MAX);
+        seen.update(buffer.get(..length).unwrap_or_default());
+    }
+    match bytes > LARGEST {
+        true => Err(format!("{} has more than {LARGEST} bytes", shown::name(name))),
+        false => Ok(seen.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+    }
+}
