@@ -4,6 +4,7 @@
 //! event came in its turn, shows beside the others. Nothing is refused here, since what is wrong has happened already
 //! and must be seen; and all of it is told, since somebody who mends the first fault wants to know of the rest.
 
+mod candidates;
 mod consequences;
 mod cycles;
 mod names;
@@ -102,6 +103,7 @@ impl Family {
         self.verdicts(&mut found);
         self.consequences(&mut found);
         self.runs(&mut found);
+        self.candidates(&mut found);
         self.order(&mut found);
         self.cycles(&mut found);
         found.sort_unstable();

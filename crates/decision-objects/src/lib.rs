@@ -41,9 +41,10 @@ pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
 pub use events::{
-    Artifact, ContextFrame, ContextFrameContent, FrameKind, IntentEvent, IntentEventContent, IntentEventKind,
-    IntentState, RunEvent, RunEventContent, RunState, StepEvent, StepEventContent, StepState, TaskEvent,
-    TaskEventContent, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
+    Artifact, Choice, ContextFrame, ContextFrameContent, FrameKind, IntentEvent, IntentEventContent,
+    IntentEventKind, IntentState, RunEvent, RunEventContent, RunState, Selection, SelectionContent,
+    StepEvent, StepEventContent, StepState, TaskEvent, TaskEventContent, TaskState, ToolInvocation,
+    ToolInvocationContent, ToolStatus, Usage, UsageContent,
 };
 pub use evidence::{Evidence, EvidenceKind, Finding};
 pub use family::{Added, Family, Relation, Rule, Violation};

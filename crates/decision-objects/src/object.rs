@@ -13,13 +13,13 @@ use crate::vocabulary::closed_vocabulary;
 use crate::{
     ContextFrame, ContextSnapshot, Decision, DecisionId, Digest, Evidence, EvidenceId, FrameId, Intent,
     IntentEvent, IntentId, Invalid, PatchSet, PatchSetId, Plan, PlanId, Provenance, ProvenanceId, RunEvent,
-    RunId, RunRecord, SnapshotId, StepEvent, Task, TaskEvent, TaskId, ToolInvocation, Usage,
+    RunId, RunRecord, Selection, SnapshotId, StepEvent, Task, TaskEvent, TaskId, ToolInvocation, Usage,
 };
 
 closed_vocabulary! {
     /// What sort of object something is.
     ObjectKind, "intent, plan, task, run, patch_set, context_snapshot, provenance, \
-    intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, evidence or decision",
+    intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, selection, evidence or decision",
     "whoever reads a family must know every kind in it" {
         /// [`Intent`].
         Intent = "intent",
@@ -49,6 +49,8 @@ closed_vocabulary! {
         ToolInvocation = "tool_invocation",
         /// [`ContextFrame`].
         ContextFrame = "context_frame",
+        /// [`Selection`].
+        Selection = "selection",
         /// [`Evidence`].
         Evidence = "evidence",
         /// [`Decision`].
@@ -152,6 +154,7 @@ objects! {
     Usage(Usage) = "RunUsage",
     ToolInvocation(ToolInvocation),
     ContextFrame(ContextFrame),
+    Selection(Selection),
     Evidence(Evidence),
     Decision(Decision),
 }

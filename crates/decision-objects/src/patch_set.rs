@@ -3,6 +3,8 @@
 //! A patch set belongs to one run and cannot be chosen by another one.
 //! Files are kept in the order of their paths, so that two tellings of the same change have the same digest.
 
+use std::num::NonZeroU32;
+
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
 use crate::sealed::{Faults, twice};
 use crate::{Digest, GitOid, Invalid, PatchSetId, RelativePath, RunId};
@@ -77,6 +79,7 @@ impl Diff {
 pub struct PatchSet {
     id: PatchSetId,
     run: RunId,
+    sequence: Option<NonZeroU32>,
     base: Option<GitOid>,
     /// In the order of their paths, no path twice, no rename to itself.
     files: Vec<TouchedFile>,
@@ -99,9 +102,18 @@ impl PatchSet {
         diff: Diff,
     ) -> Result<Self, Invalid> {
         files.sort();
-        let patch_set = Self { id, run, base, files, diff };
+        let patch_set = Self { id, run, sequence: None, base, files, diff };
         patch_set.faults().first()?;
         Ok(patch_set)
+    }
+
+    /// The same changes as one of several candidates of their run, in the order in which these came to be.
+    ///
+    /// No two candidates of a run have one place, which a set of objects shows. A run that made one patch set only needs
+    /// none: without it the text and the digest are what they were before there were candidates.
+    #[must_use]
+    pub fn with_sequence(self, sequence: NonZeroU32) -> Self {
+        Self { sequence: Some(sequence), ..self }
     }
 
     fn faults(&self) -> Faults {
@@ -131,6 +143,12 @@ impl PatchSet {
         self.run
     }
 
+    /// Which of the candidates of its run it is, counted from 1; `None` where that was not said.
+    #[must_use]
+    pub const fn sequence(&self) -> Option<NonZeroU32> {
+        self.sequence
+    }
+
     /// The commit that the diff applies to.
     #[must_use]
     pub const fn base(&self) -> Option<GitOid> {
@@ -157,6 +175,7 @@ impl Canonical for PatchSet {
         object
             .show("id", &self.id)
             .show("run", &self.run)
+            .maybe_bare("sequence", self.sequence.map(NonZeroU32::get))
             .maybe_show("base", self.base.as_ref())
             .list("files", self.files.iter().map(|file| print_file(file).finish()))
             .show("diff_digest", &self.diff.digest)
@@ -166,6 +185,7 @@ impl Canonical for PatchSet {
     fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
         let id = fields.required("id", read::canonical)?;
         let run = fields.required("run", read::canonical)?;
+        let sequence = fields.optional("sequence", read::counted)?;
         let base = fields.optional("base", read::canonical)?;
         let mut files = fields.required("files", |raw| read::list(raw, read_file))?;
         let expected = fields.required("diff_digest", read::canonical)?;
@@ -178,7 +198,7 @@ impl Canonical for PatchSet {
         if diff.digest != expected {
             faults.add(&["diff", "diff_digest"], Invalid::DiffDigest { expected, found: diff.digest });
         }
-        let patch_set = Self { id, run, base, files, diff };
+        let patch_set = Self { id, run, sequence, base, files, diff };
         faults.extend(patch_set.faults());
         fields.refuse(faults)?;
         Ok(patch_set)

@@ -122,6 +122,7 @@ macro_rules! sealed {
             }
 
             /// Seals as `new` does, or tells all that is broken.
+            #[allow(dead_code, reason = "what has no form in git-internal's is never sealed so")]
             pub(crate) fn seal(
                 header: $crate::Header<$id>,
                 content: $content,

@@ -161,7 +161,7 @@ fn a_text_is_refused_at_its_place() {
         r#""task_event""#,
         r#""taskevent""#,
         expect![[
-            r#"$.type: "taskevent" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, evidence or decision"#
+            r#"$.type: "taskevent" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, selection, evidence or decision"#
         ]],
     );
     check(task(), r#""run":"#, r#""run_id":"#, expect!["$.run_id: unknown key"]);
@@ -258,5 +258,5 @@ fn a_kind_is_named_by_the_word_under_type() {
     }
     assert_eq!(Usage::new(header(9), usage_content(1)).unwrap().id(), event_id(9));
     let refused = "PatchSet".parse::<ObjectKind>().unwrap_err();
-    expect![[r#""PatchSet" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, evidence or decision"#]].assert_eq(&refused.to_string());
+    expect![[r#""PatchSet" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, selection, evidence or decision"#]].assert_eq(&refused.to_string());
 }

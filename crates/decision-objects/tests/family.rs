@@ -82,7 +82,7 @@ fn a_name_comes_back_from_its_text() {
     let lines: String = ["run", "runs 1", "run 1", nil.as_str()].iter().map(line).collect();
     expect![[r#"
         ! "" is not a UUID
-        ! "runs" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, evidence or decision
+        ! "runs" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, selection, evidence or decision
         ! "1" is not a UUID
         ! the id is nil (all zeros)
     "#]].assert_eq(&lines);

@@ -1,6 +1,7 @@
 //! What the other tests start from: small values by number, and strategies for any value.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use proptest::collection::{hash_map, hash_set, vec};
 use proptest::option;
@@ -211,10 +212,17 @@ fn any_file() -> impl Strategy<Value = TouchedFile> {
 
 pub(crate) fn any_patch_set() -> impl Strategy<Value = PatchSet> {
     let diff = prop_oneof![any::<String>().prop_map(Diff::kept), any_digest().prop_map(Diff::named),];
-    (any_id(PatchSetId::new), any_id(RunId::new), option::of(any_oid()), vec(any_file(), 0..4), diff)
-        .prop_filter_map("touched twice", |(id, run, base, files, diff)| {
-            PatchSet::new(id, run, base, files, diff).ok()
-        })
+    let of = (any_id(PatchSetId::new), any_id(RunId::new), any::<Option<NonZeroU32>>());
+    (of, option::of(any_oid()), vec(any_file(), 0..4), diff).prop_filter_map(
+        "touched twice",
+        |((id, run, sequence), base, files, diff)| {
+            let patch_set = PatchSet::new(id, run, base, files, diff).ok()?;
+            Some(match sequence {
+                Some(sequence) => patch_set.with_sequence(sequence),
+                None => patch_set,
+            })
+        },
+    )
 }
 
 pub(crate) fn any_evidence() -> impl Strategy<Value = Evidence> {

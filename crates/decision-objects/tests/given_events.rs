@@ -5,11 +5,11 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Artifact, ContextFrame, ContextFrameContent, Digest, EventId, FrameId, FrameKind,
-    Header, IntentEvent, IntentEventContent, IntentEventKind, IntentId, NonBlank, Object, PatchSetId, PlanId,
-    RelativePath, RunEvent, RunEventContent, RunId, RunState, StepEvent, StepEventContent, StepId, StepState,
-    TaskEvent, TaskEventContent, TaskId, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage,
-    UsageContent,
+    Actor, ActorKind, Artifact, Choice, ContextFrame, ContextFrameContent, Digest, EventId, FrameId,
+    FrameKind, Header, IntentEvent, IntentEventContent, IntentEventKind, IntentId, NonBlank, Object,
+    PatchSetId, PlanId, RelativePath, RunEvent, RunEventContent, RunId, RunState, Selection,
+    SelectionContent, StepEvent, StepEventContent, StepId, StepState, TaskEvent, TaskEventContent, TaskId,
+    TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
 };
 use uuid::Uuid;
 
@@ -264,6 +264,16 @@ pub(crate) fn any_context_frame() -> impl Strategy<Value = ContextFrame> {
     })
 }
 
+pub(crate) fn any_selection() -> impl Strategy<Value = Selection> {
+    let choice = prop_oneof![
+        (any_run_id(), any_patch_set_id()).prop_map(|(run, patch_set)| Choice::PatchSet { run, patch_set }),
+        (any_intent_id(), any_plan_id()).prop_map(|(intent, plan)| Choice::Plan { intent, plan }),
+    ];
+    (any_header(any_event_id()), choice, option::of(any_words())).prop_map(|(header, choice, reason)| {
+        Selection::new(header, SelectionContent { choice, reason }).expect("nothing is refused of a choice")
+    })
+}
+
 /// Any event, as any object.
 pub(crate) fn any_event() -> impl Strategy<Value = Object> {
     prop_oneof![
@@ -274,5 +284,6 @@ pub(crate) fn any_event() -> impl Strategy<Value = Object> {
         any_usage().boxed().prop_map(Object::from).boxed(),
         any_tool_invocation().boxed().prop_map(Object::from).boxed(),
         any_context_frame().boxed().prop_map(Object::from).boxed(),
+        any_selection().boxed().prop_map(Object::from).boxed(),
     ]
 }

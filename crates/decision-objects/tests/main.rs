@@ -1,6 +1,7 @@
 //! The tests of trunkline-decision-objects: one binary.
 
 mod accepts;
+mod candidates;
 mod canonical_form;
 mod citing;
 mod deciding;

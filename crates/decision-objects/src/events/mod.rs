@@ -7,6 +7,7 @@
 mod context_frame;
 mod intent_event;
 mod run_event;
+mod selection;
 mod states;
 mod step_event;
 mod task_event;
@@ -16,6 +17,7 @@ mod usage;
 pub use context_frame::{ContextFrame, ContextFrameContent, FrameKind};
 pub use intent_event::{IntentEvent, IntentEventContent, IntentEventKind, IntentState};
 pub use run_event::{RunEvent, RunEventContent, RunState};
+pub use selection::{Choice, Selection, SelectionContent};
 pub use step_event::{StepEvent, StepEventContent, StepState};
 pub use task_event::{TaskEvent, TaskEventContent, TaskState};
 pub use tool_invocation::{Artifact, ToolInvocation, ToolInvocationContent, ToolStatus};

@@ -1,7 +1,7 @@
 //! What each object names, key by key.
 
 use super::references::predecessor_field;
-use crate::{Alternative, Decision, Object, ObjectName, RunRecord, StepEvent, Verdict};
+use crate::{Alternative, Choice, Decision, Object, ObjectName, RunRecord, StepEvent, Verdict};
 
 /// Gives each name in the object to `see`, with the key under which it stands.
 ///
@@ -50,6 +50,16 @@ pub(super) fn visit(object: &Object, see: &mut impl FnMut(&'static str, ObjectNa
             each(see, "run", content.run);
             each(see, "plan", content.plan);
         }
+        Object::Selection(selection) => match selection.content().choice {
+            Choice::PatchSet { run, patch_set } => {
+                see("run", run.into());
+                see("patch_set", patch_set.into());
+            }
+            Choice::Plan { intent, plan } => {
+                see("intent", intent.into());
+                see("plan", plan.into());
+            }
+        },
         Object::Evidence(evidence) => {
             see("run", evidence.run().into());
             each(see, "patch_set", evidence.patch_set());

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::names::visit;
 use super::{Family, Rule, Violation};
 use crate::{
-    ContextFrame, Evidence, IntentId, Object, ObjectName, Plan, PlanId, Predecessor, RunEvent, RunRecord,
-    StepEvent, StepId, TaskEvent,
+    Choice, ContextFrame, Evidence, IntentId, Object, ObjectName, Plan, PlanId, Predecessor, RunEvent,
+    RunRecord, StepEvent, StepId, TaskEvent,
 };
 
 /// The typed look-ups that the rules need; ids are unique within a kind only.
@@ -76,6 +76,9 @@ impl Family {
                     self.step_event_belongs(name, event, found);
                 }
                 Object::ContextFrame(frame) => self.frame_belongs(frame, &steps, found),
+                Object::Selection(selection) => {
+                    self.selection_belongs(name, selection.content().choice, found)
+                }
                 Object::Evidence(evidence) => self.evidence_belongs(evidence, found),
                 _ => {}
             }
@@ -178,6 +181,17 @@ impl Family {
                 Some(plan) if self.plan(plan).is_none() => {}
                 plan => found.extend(steps.missing(name, "step", step, plan)),
             }
+        }
+    }
+
+    fn selection_belongs(&self, name: ObjectName, choice: Choice, found: &mut Vec<Violation>) {
+        match choice {
+            Choice::PatchSet { run, patch_set } => {
+                if let Some(known) = self.patch_set(patch_set) {
+                    found.extend(Violation::unless_of(name, "patch_set", patch_set, known.run(), run));
+                }
+            }
+            Choice::Plan { intent, plan } => found.extend(self.plan_for(name, "plan", plan, intent)),
         }
     }
 

@@ -5,7 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::{
-    DecisionId, Digest, EvidenceId, ObjectName, PlanId, ProvenanceId, RunId, StepId, Timestamp, VerdictKind,
+    DecisionId, Digest, EvidenceId, ObjectName, PatchSetId, PlanId, ProvenanceId, RunId, StepId, Timestamp,
+    VerdictKind,
 };
 
 /// One thing that does not fit, and the object under which it stands.
@@ -91,6 +92,16 @@ pub enum Rule {
         run: RunId,
         /// Its earliest provenance.
         first: ProvenanceId,
+    },
+    /// Two patch sets have one place among the candidates of a run.
+    #[error("run {run} already has a patch set with the sequence {sequence}, {first}")]
+    SequenceTwice {
+        /// The run.
+        run: RunId,
+        /// The place.
+        sequence: u32,
+        /// The one with the least name.
+        first: PatchSetId,
     },
     /// The decision rests on evidence that names another decision.
     #[error("evidence {evidence} is named here, and itself names decision {names}")]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::verdicts::later;
 use super::{Family, Rule, Violation};
 use crate::{
-    Cost, Decision, Object, ObjectName, Predecessor, ProvenanceId, RunId, RunRecord, Timestamp, UsageContent,
-    VerdictKind,
+    Choice, Cost, Decision, Object, ObjectName, Predecessor, ProvenanceId, RunId, RunRecord, Timestamp,
+    UsageContent, VerdictKind,
 };
 
 impl Family {
@@ -115,6 +115,10 @@ fn run_and_time(object: &Object) -> Option<(RunId, Timestamp)> {
             call.content().run,
             call.content().started.map_or(call.header().at, |started| started.min(call.header().at)),
         ),
+        Object::Selection(selection) => match selection.content().choice {
+            Choice::PatchSet { run, .. } => (run, selection.header().at),
+            Choice::Plan { .. } => return None,
+        },
         Object::ContextFrame(frame) => (frame.content().run?, frame.header().at),
         _ => return None,
     })

@@ -161,7 +161,7 @@ pub fn print(decision: &Decision) -> String {
 /// | ours | lost |
 /// |---|---|
 /// | run | goal, predecessor, intent, the state of the files; `cwd` is written empty |
-/// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, so is the sequence |
+/// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, and so is a sequence that was not given |
 /// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
 /// | evidence | the digest of the output, the decision that rests on it |
 /// | usage | which tokens the cache took and gave: they count as input; of more than nine billion dollars the last digits |
@@ -171,7 +171,8 @@ pub fn print(decision: &Decision) -> String {
 ///
 /// # Errors
 ///
-/// [`NoForm`] for a run without a task or a commit, and a patch set without a commit: its reader refuses those.
+/// [`NoForm`] for a run without a task or a commit, and a patch set without a commit: its reader refuses those. A selection
+/// has no object there.
 pub fn project(object: &Object, at: Timestamp, by: &Actor) -> Result<String, NoForm> {
     project::flat(object, at, by).map(|flat| flat.print())
 }

@@ -1,6 +1,7 @@
 //! Ours in git-internal's form, and what is lost on the way.
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -12,18 +13,27 @@ use super::{Kind, actor, decision, header};
 use crate::json::{Raw, quoted};
 use crate::{
     Actor, Change, FrameKind, GitOid, Header, IntentEventKind, ItemKind, JsonText, NonBlank, Object,
-    TaskGoal, Timestamp, ToolStatus,
+    ObjectKind, TaskGoal, Timestamp, ToolStatus,
 };
 
 /// Why an object of ours has no form there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a {kind} needs `{field}` there, and ours says none")]
 #[non_exhaustive]
-pub struct NoForm {
-    /// What it would be.
-    pub kind: Kind,
-    /// The key without which its reader refuses it.
-    pub field: &'static str,
+pub enum NoForm {
+    /// Its reader wants a key for which ours has nothing to say.
+    #[error("a {kind} needs `{field}` there, and ours says none")]
+    Needs {
+        /// What it would be.
+        kind: Kind,
+        /// The key without which its reader refuses it.
+        field: &'static str,
+    },
+    /// None of its sixteen objects is one of these.
+    #[error("there is no {kind} there: only the decision of a run says what was chosen")]
+    NoKind {
+        /// What it is here.
+        kind: ObjectKind,
+    },
 }
 
 /// Puts an object into git-internal's form. `at` and `by` say when and by whom where ours does not: for patch sets both,
@@ -90,8 +100,8 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
         }
         Object::Run(run) => {
             let opening = run.opening();
-            let task = opening.task.ok_or(NoForm { kind: Kind::Run, field: "task" })?;
-            let commit = opening.base.commit.ok_or(NoForm { kind: Kind::Run, field: "commit" })?;
+            let task = opening.task.ok_or(NoForm::Needs { kind: Kind::Run, field: "task" })?;
+            let commit = opening.base.commit.ok_or(NoForm::Needs { kind: Kind::Run, field: "commit" })?;
             // There is no folder in ours, on purpose; its reader wants the key.
             let environment = opening.environment.as_ref().map(|environment| {
                 let values = vec![words(&environment.os), words(&environment.arch), text("")];
@@ -110,7 +120,7 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
             )
         }
         Object::PatchSet(patch_set) => {
-            let commit = patch_set.base().ok_or(NoForm { kind: Kind::PatchSet, field: "commit" })?;
+            let commit = patch_set.base().ok_or(NoForm::Needs { kind: Kind::PatchSet, field: "commit" })?;
             let touched = patch_set.files().iter().map(|file| {
                 let change = match &file.change {
                     Change::Added => "add",
@@ -130,7 +140,7 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
                 header(Kind::PatchSet, patch_set.id().uuid(), at, by),
                 [
                     ("run", Value::Uuid(patch_set.run().uuid())),
-                    ("sequence", Value::Unsigned(0)),
+                    ("sequence", Value::Unsigned(patch_set.sequence().map_or(0, NonZeroU32::get).into())),
                     ("commit", Value::Hash(padded(commit))),
                     ("format", Value::Word("unified_diff")),
                     ("touched", Value::List(touched.collect())),
@@ -308,6 +318,7 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
                 ],
             )
         }
+        Object::Selection(_) => return Err(NoForm::NoKind { kind: ObjectKind::Selection }),
         Object::Evidence(evidence) => {
             let finding = evidence.finding();
             Flat::new(

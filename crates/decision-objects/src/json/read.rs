@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
+use std::num::NonZeroU32;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -114,6 +115,11 @@ pub(crate) fn word<T>(
 
 pub(crate) fn unsigned(raw: Raw<'_>) -> Result<u32, ParseError> {
     number(raw, "a whole number from 0 to 4294967295")
+}
+
+/// A place in a row, counted from 1.
+pub(crate) fn counted(raw: Raw<'_>) -> Result<NonZeroU32, ParseError> {
+    number(raw, "a whole number from 1 to 4294967295")
 }
 
 pub(crate) fn whole(raw: Raw<'_>) -> Result<u64, ParseError> {
