@@ -63,6 +63,10 @@ fn measured(report: &mut Report) -> Outcomes<()> {
     let each = many.as_secs_f64() * 1e6 / objects[1].len() as f64;
     report.at_most("microseconds to look at an object of 100,000", each, 20.0);
 
+    let [few, many] = turns(|side| time(|| fitting[side].standing()));
+    println!("# how all in it stands: {few:?} and {many:?}");
+    report.at_most("how all stands, 10 times as many / as many", ratio(many, few), LINEARITHMIC);
+
     // Without its runs nearly every object names something that is not here.
     let broken = objects.map(|objects| {
         objects.into_iter().filter(|object| object.kind() != ObjectKind::Run).collect::<Family>()

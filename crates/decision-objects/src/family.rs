@@ -12,11 +12,13 @@ mod order;
 mod references;
 mod rule;
 mod runs;
+mod standing;
 mod verdicts;
 
 use std::collections::{BTreeMap, HashMap, btree_map, hash_map};
 
 pub use rule::{Relation, Rule, Violation};
+pub use standing::{IntentStanding, PlanStanding, RunStanding, Standing, StepStanding, TaskStanding};
 
 use crate::{Digest, Object, ObjectName};
 

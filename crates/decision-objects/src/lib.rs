@@ -47,7 +47,10 @@ pub use events::{
     ToolInvocationContent, ToolStatus, Usage, UsageContent,
 };
 pub use evidence::{Evidence, EvidenceKind, Finding};
-pub use family::{Added, Family, Relation, Rule, Violation};
+pub use family::{
+    Added, Family, IntentStanding, PlanStanding, Relation, Rule, RunStanding, Standing, StepStanding,
+    TaskStanding, Violation,
+};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;
 pub use header::Header;

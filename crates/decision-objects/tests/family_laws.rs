@@ -28,13 +28,14 @@ fn sorted(mut violations: Vec<Violation>) -> Vec<Violation> {
 }
 
 /// Another order, in which events come one after the other as before, and so do objects of one name.
-fn reordered(objects: &[Object], keys: &[u64]) -> Vec<Object> {
+pub(crate) fn reordered(objects: &[Object], keys: &[u64]) -> Vec<Object> {
     let key = |place: usize| keys.get(place % keys.len().max(1)).copied().unwrap_or_default();
     let mut places: Vec<usize> = (0..objects.len()).collect();
     places.sort_by_key(|&place| (key(place).wrapping_mul(place as u64 + 1), place));
     let keeps_its_turn = |place: &usize| {
-        use ObjectKind::{Evidence, IntentEvent, RunEvent, StepEvent, TaskEvent};
-        matches!(objects[*place].kind(), IntentEvent | TaskEvent | RunEvent | StepEvent | Evidence)
+        use ObjectKind::{Evidence, IntentEvent, RunEvent, Selection, StepEvent, TaskEvent};
+        let kind = objects[*place].kind();
+        matches!(kind, IntentEvent | TaskEvent | RunEvent | StepEvent | Selection | Evidence)
     };
     let mut in_turn: Vec<usize> = places.iter().copied().filter(keeps_its_turn).collect();
     in_turn.sort_unstable();

@@ -23,6 +23,7 @@ mod laws;
 mod object_laws;
 mod salvaged;
 mod snapshots;
+mod standing;
 mod stored_decisions;
 mod strict_parsing;
 mod values;

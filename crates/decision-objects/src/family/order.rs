@@ -42,7 +42,7 @@ state!(IntentState, TaskState, RunState, StepState);
 
 /// How each thing stands so far.
 #[derive(Default)]
-struct Standing {
+struct SoFar {
     intents: HashMap<IntentId, IntentState>,
     tasks: HashMap<TaskId, TaskState>,
     runs: HashMap<RunId, RunState>,
@@ -52,15 +52,15 @@ struct Standing {
 
 impl Family {
     pub(super) fn order(&self, found: &mut Vec<Violation>) {
-        let mut standing = Standing::default();
+        let mut so_far = SoFar::default();
         for object in self.iter() {
             let rule = match object {
                 Object::IntentEvent(event) => {
                     let content = event.content();
                     let of = content.intent.into();
                     match content.kind.state() {
-                        Some(state) => advance(standing.intents.entry(content.intent), of, state),
-                        None => standing
+                        Some(state) => advance(so_far.intents.entry(content.intent), of, state),
+                        None => so_far
                             .intents
                             .get(&content.intent)
                             .filter(|state| state.is_terminal())
@@ -69,16 +69,16 @@ impl Family {
                 }
                 Object::TaskEvent(event) => {
                     let content = event.content();
-                    advance(standing.tasks.entry(content.task), content.task.into(), content.state)
+                    advance(so_far.tasks.entry(content.task), content.task.into(), content.state)
                 }
                 Object::RunEvent(event) => {
                     let content = event.content();
-                    advance(standing.runs.entry(content.run), content.run.into(), content.state)
+                    advance(so_far.runs.entry(content.run), content.run.into(), content.state)
                 }
                 Object::StepEvent(event) => {
                     let content = event.content();
                     let key = (content.plan, content.step, content.run);
-                    advance(standing.steps.entry(key), content.plan.into(), content.state)
+                    advance(so_far.steps.entry(key), content.plan.into(), content.state)
                 }
                 _ => None,
             };

@@ -155,7 +155,7 @@ impl Family {
 
     /// The intent of a run: that of its plan, or else the one that it names, or that of its task. Where these differ, the run
     /// has been told of.
-    fn intent_of(&self, run: &RunRecord) -> Option<IntentId> {
+    pub(super) fn intent_of(&self, run: &RunRecord) -> Option<IntentId> {
         let opening = run.opening();
         let of_task = || self.task(opening.task?)?.content().intent;
         let of_plan = || Some(self.plan(opening.plan?)?.content().intent);
