@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Stop::Decided(decision) = stop else { return Err("it did not end".into()) };
     assert!(folder.path().join("a.txt").exists());
 
-    let back = session.rollback(decision.id()).await?;
+    let back = session.rollback(decision.id(), None).await?;
     println!("{}", back.verdict());
     assert!(!folder.path().join("a.txt").exists());
     Ok(())

@@ -59,7 +59,7 @@ fn a_rollback_names_what_it_has_written_and_nothing_else() {
                 after_a_run(&root, in_git, &["a.txt", "b.txt"].map(str::to_owned)).await;
             let first = session.decisions().iter().next().unwrap().id();
             fs::remove_file(root.join("a.txt")).unwrap();
-            let back = session.rollback(first).await.unwrap();
+            let back = session.rollback(first, None).await.unwrap();
             assert!(!root.join("b.txt").exists());
             let runs = decided_runs(&store.load(session.id()).await.unwrap()).runs;
             let sets = &runs.last().unwrap().patch_sets;
@@ -68,7 +68,7 @@ fn a_rollback_names_what_it_has_written_and_nothing_else() {
             let cited: Vec<&str> = back.cites().files.iter().map(|file| file.path.as_str()).collect();
             assert_eq!((named, cited), (vec!["b.txt"], vec!["b.txt"]), "in git: {in_git}");
             // And so it can be taken back in its turn, where the bytes are kept.
-            match session.rollback(back.id()).await {
+            match session.rollback(back.id(), None).await {
                 Ok(_) => {
                     assert_eq!(fs::read_to_string(root.join("b.txt")).unwrap(), "by the run\n");
                     assert!(!root.join("a.txt").exists());
@@ -91,10 +91,10 @@ fn child_that_rolls_back() {
     block_on(async {
         let (mut session, _) = after_a_run(&root, true, &names).await;
         let first = session.decisions().iter().next().unwrap().id();
-        session.rollback(first).await.unwrap();
+        session.rollback(first, None).await.unwrap();
         // And back again, where each is written anew.
         let back = session.decisions().iter().last().unwrap().id();
-        session.rollback(back).await.unwrap();
+        session.rollback(back, None).await.unwrap();
         assert!(names.iter().all(|name| root.join(name).exists()));
     });
 }

@@ -29,6 +29,23 @@ fn a_decision_is_named_by_its_run_too() {
 }
 
 #[test]
+fn why_something_is_taken_back_stands_in_the_decision() {
+    let (scene, _endpoint) = rolled_back();
+    let blank = scene.run(&["decide", "rollback", "last", "--yes", "--reason", " "]);
+    assert_eq!((blank.exit, content(&scene).as_str()), (Some(2), "new\n"), "{}", blank.err);
+    assert!(blank.err.contains("nothing was said with --reason"), "{}", blank.err);
+    let said = scene.run(&["decide", "rollback", "last", "--yes", "--reason", "it broke the build"]);
+    assert_eq!((said.exit, content(&scene).as_str()), (Some(0), "old\n"), "{}", said.err);
+    let shown = scene.run(&["decisions", "last"]).out;
+    let line = shown.lines().find(|line| line.trim_start().starts_with("rationale")).unwrap_or(&shown);
+    assert!(line.ends_with("it broke the build"), "{shown}");
+    // One without stays as it was.
+    assert_eq!(scene.run(&["decide", "rollback", "last", "--yes"]).exit, Some(0));
+    let shown = scene.run(&["decisions", "last"]).out;
+    assert!(!shown.contains("rationale"), "{shown}");
+}
+
+#[test]
 fn what_is_not_there_and_what_is_open_are_told_apart() {
     let (scene, _endpoint) = at_the_limit(Vec::new());
     let (decision, run) = ids(&scene).remove(0);

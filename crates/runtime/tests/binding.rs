@@ -251,7 +251,7 @@ fn what_an_imported_run_has_applied_elsewhere_is_no_part_of_its_verdict_here() {
             );
             assert_eq!(said, (!imported, !imported, !imported, !imported), "{}", decision.print());
             if imported {
-                let fault = session.rollback(decision.id()).await.unwrap_err();
+                let fault = session.rollback(decision.id(), None).await.unwrap_err();
                 assert!(matches!(fault, RuntimeError::Refused { .. }), "{fault}");
             }
         });

@@ -367,7 +367,7 @@ pub(crate) async fn act(
         "rollback" => {
             let of: Vec<DecisionId> = session.decisions().iter().map(|one| one.id()).collect();
             let Some(of) = of.get(first.parse::<usize>().unwrap()) else { return "no such run".to_owned() };
-            told(session.rollback(*of).await, |decision| decision.verdict().to_string())
+            told(session.rollback(*of, None).await, |decision| decision.verdict().to_string())
         }
         "close" => told(session.close_run(closing(first, more)).await, |one| one.verdict().to_string()),
         "write" => {

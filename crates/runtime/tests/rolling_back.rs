@@ -8,7 +8,7 @@ use serde_json::json;
 use trunkline_runtime::decision_objects::{DecisionId, Verdict};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
+use trunkline_runtime::session_store::{Log, MemoryStore, Record, SessionStore};
 use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, Left, Limits, RuntimeError, Session};
 
 use crate::fake_folder::{FakeFolder, Files, files};
@@ -58,7 +58,7 @@ async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
         let of = ids(&scene.session)[0];
         let preview = scene.session.preview_rollback(of).await.unwrap();
         assert_eq!(preview.files.len(), 2);
-        let decision = scene.session.rollback(of).await.unwrap();
+        let decision = scene.session.rollback(of, None).await.unwrap();
         assert_eq!(scene.folder.now(), before);
         let Verdict::Rollback { of: undone, reverted_to, patch_set } = decision.verdict() else { panic!() };
         assert_eq!((*undone, reverted_to.is_some(), patch_set.is_some()), (of, commits, true));
@@ -66,10 +66,10 @@ async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
         assert!(scene.session.open_run().is_none());
         // The model hears of it with the next prompt, and is not asked before.
         assert_eq!(stop_line(&scene.session.resume(&Cancel::new()).await), "nothing to do");
-        let again = scene.session.rollback(of).await.unwrap_err();
+        let again = scene.session.rollback(of, None).await.unwrap_err();
         assert!(again.to_string().contains("already rolled back"), "{again}");
         // What took it back can be taken back.
-        scene.session.rollback(decision.id()).await.unwrap();
+        scene.session.rollback(decision.id(), None).await.unwrap();
         assert_eq!(scene.folder.now(), files(&[("a", "new"), ("b", "more")]));
     }
 }
@@ -80,14 +80,14 @@ async fn what_somebody_else_has_written_since_is_in_the_way_and_nothing_is_touch
     let (first, second) = (ids(&scene.session)[0], ids(&scene.session)[1]);
     let (files_before, records) =
         (scene.folder.now(), scene.store.info(scene.session.id()).await.unwrap().records);
-    let fault = scene.session.rollback(first).await.unwrap_err();
+    let fault = scene.session.rollback(first, None).await.unwrap_err();
     assert!(matches!(&fault, RuntimeError::Conflicts { conflicts, .. } if conflicts.len() == 1));
     assert!(fault.to_string().contains("b has been changed since"), "{fault}");
     assert_eq!(scene.folder.now(), files_before);
     assert_eq!(scene.store.info(scene.session.id()).await.unwrap().records, records);
     // From the newest to the oldest it goes.
-    scene.session.rollback(second).await.unwrap();
-    scene.session.rollback(first).await.unwrap();
+    scene.session.rollback(second, None).await.unwrap();
+    scene.session.rollback(first, None).await.unwrap();
     assert_eq!(scene.folder.now(), Files::new());
 }
 
@@ -97,10 +97,10 @@ async fn what_changed_nothing_or_is_nowhere_cannot_be_taken_back() {
     let stop = scene.session.prompt("and?", &Cancel::new()).await;
     assert_eq!(stop_line(&stop), "decided other: answered");
     let answered = ids(&scene.session)[1];
-    let fault = scene.session.rollback(answered).await.unwrap_err();
+    let fault = scene.session.rollback(answered, None).await.unwrap_err();
     assert!(fault.to_string().contains("without changes"), "{fault}");
     let nobody: DecisionId = "01890000-0000-7000-8000-000000000000".parse().unwrap();
-    let fault = scene.session.rollback(nobody).await.unwrap_err();
+    let fault = scene.session.rollback(nobody, None).await.unwrap_err();
     expect!["there is no decision 01890000-0000-7000-8000-000000000000 in this session"]
         .assert_eq(&fault.to_string());
 }
@@ -123,7 +123,8 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
                 let later = later.build().unwrap();
                 let mortal = Arc::new(Mortal::new(store.clone(), life, death));
                 let mut session = agent.open(mortal, &id).await.unwrap();
-                let ended = session.rollback(of).await.is_ok();
+                let why = Some("  the lock was held twice\n");
+                let ended = session.rollback(of, why).await.is_ok();
                 drop(session);
                 let mut session = later.open(store.clone(), &id).await.unwrap();
                 let begun =
@@ -132,8 +133,10 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
                 assert_eq!(folder.now(), if begun { before.clone() } else { left }, "{death:?} {life}");
                 assert!(session.open_run().is_none());
                 if !begun {
-                    session.rollback(of).await.unwrap();
+                    session.rollback(of, why).await.unwrap();
                 }
+                let last = session.decisions().iter().find(|one| one.id() != of).unwrap();
+                assert_eq!(last.rationale().map(|why| why.as_str()), Some("the lock was held twice"));
                 assert_eq!(folder.now(), before);
                 assert_eq!(session.decisions().iter().count(), 2, "one verdict for each run");
                 assert_eq!(
@@ -160,7 +163,7 @@ async fn a_rollback_one_write_of_which_failed_comes_to_one_end_with_the_next_cal
                 drop(session);
                 let mortal = Arc::new(Mortal::new(store.clone(), life, death));
                 let mut session = agent.open(mortal, &id).await.unwrap();
-                if session.rollback(of).await.is_ok() {
+                if session.rollback(of, None).await.is_ok() {
                     // There are not so many writes.
                     continue;
                 }
@@ -200,7 +203,7 @@ async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
         let Scene { folder, agent, store, mut session } = scene;
         let of = ids(&session)[0];
         folder.kept.lock().unwrap().cut_after = Some(done);
-        session.rollback(of).await.unwrap_err();
+        session.rollback(of, None).await.unwrap_err();
         assert!(session.open_run().is_some(), "nobody calls it done");
         let id = session.id().clone();
         drop(session);
@@ -218,7 +221,7 @@ async fn cut_off_and_written_into() -> (Scene, DecisionId) {
     folder.files.lock().unwrap().remove("c");
     let of = ids(&session)[0];
     folder.kept.lock().unwrap().cut_after = Some(1);
-    session.rollback(of).await.unwrap_err();
+    session.rollback(of, Some("it broke the build")).await.unwrap_err();
     assert_eq!(folder.now(), files(&[("b", "2")]));
     folder.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
     (Scene { folder, agent, store, session }, of)
@@ -233,11 +236,12 @@ async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes_and_the_r
     assert_eq!(folder.now(), files(&[("a", "1"), ("b", "mine")]));
     let ended = session.finish_rollback().await.unwrap().unwrap();
     expect!["abandon: b has been changed since"].assert_eq(&ended.verdict().to_string());
+    expect!["it broke the build"].assert_eq(ended.rationale().map_or("", |why| why.as_str()));
     assert!(!ended.has_changes());
     assert_eq!(session.finish_rollback().await.unwrap(), None, "it is told once");
     // What stood in the way may go away.
     folder.files.lock().unwrap().insert("b".to_owned(), "2".to_owned());
-    session.rollback(of).await.unwrap();
+    session.rollback(of, None).await.unwrap();
     assert_eq!(folder.now(), Files::new());
 }
 
@@ -266,7 +270,7 @@ async fn what_a_rollback_has_done_and_nobody_can_undo_is_told_as_it_is() {
     assert_eq!(cited, [("a", false)]);
     // Where it is kept after all, that can be taken back too.
     folder.kept.lock().unwrap().forgotten.clear();
-    session.rollback(ended.id()).await.unwrap();
+    session.rollback(ended.id(), None).await.unwrap();
     assert_eq!(folder.now(), files(&[("a", "1"), ("b", "mine")]));
 }
 
@@ -291,14 +295,50 @@ async fn what_a_run_had_changed_before_a_person_closed_it_is_taken_back() {
         let closed = session.close_run(close(word)).await.unwrap();
         if word == "retry" {
             session.preview_rollback(closed.id()).await.unwrap();
-            let fault = session.rollback(closed.id()).await.unwrap_err();
+            let fault = session.rollback(closed.id(), None).await.unwrap_err();
             assert!(fault.to_string().starts_with("a run is open: "), "{fault}");
             session.close_run(close("abandon")).await.unwrap();
         }
         assert_eq!(folder.now(), files(&[("a", "new")]));
-        session.rollback(closed.id()).await.unwrap();
+        session.rollback(closed.id(), None).await.unwrap();
         assert_eq!(folder.now(), Files::new(), "{word}");
     }
+}
+
+/// Why something is taken back is recorded with what is about to be restored, and told to the model; a log without it is what
+/// it was.
+#[tokio::test]
+async fn a_rollback_says_why_where_that_was_said() {
+    let noted = |log: &Log| -> Vec<String> {
+        let notes = log.records.iter().filter_map(|(_, record)| match record {
+            Record::Note(note) if note.kind == "restoring" => Some(note.body.clone()),
+            _ => None,
+        });
+        notes.collect()
+    };
+    let mut told = Vec::new();
+    for reason in [None, Some(" it broke\nthe build ")] {
+        let scene = after_runs(&files(&[("a", "old")]), &[vec![("a", "new")]], false).await;
+        let Scene { store, mut session, .. } = scene;
+        let of = ids(&session)[0];
+        let fault = session.rollback(of, Some(" \n")).await.unwrap_err();
+        expect!["say why it is taken back, or give no reason"].assert_eq(&fault.to_string());
+        assert!(noted(&store.load(session.id()).await.unwrap()).is_empty());
+        let decision = session.rollback(of, reason).await.unwrap();
+        let note = noted(&store.load(session.id()).await.unwrap()).remove(0);
+        told.push(note.replace(&of.to_string(), "ID"));
+        told.push(session.tree().trunk().messages().last().unwrap().text());
+        told.push(decision.rationale().map_or_else(|| "-".to_owned(), ToString::to_string));
+    }
+    expect![[r#"
+        {"of":"ID","commits":false,"files":["a"]}
+        A person takes back what an earlier run has changed. These files become what they were before it: a. Read them again before you rely on them.
+        -
+        {"of":"ID","commits":false,"files":["a"],"reason":"it broke\nthe build"}
+        A person takes back what an earlier run has changed. These files become what they were before it: a. Read them again before you rely on them. They say why: it broke
+        the build
+        it broke
+        the build"#]].assert_eq(&told.join("\n"));
 }
 
 /// Whoever finishes it need not know what was wanted.
@@ -311,7 +351,7 @@ async fn a_rollback_is_committed_if_whoever_asked_for_it_wanted_that() {
         let made = folder.kept.lock().unwrap().commits.len();
         folder.kept.lock().unwrap().cut_after = Some(1);
         let of = ids(&session)[0];
-        session.rollback(of).await.unwrap_err();
+        session.rollback(of, None).await.unwrap_err();
         let id = session.id().clone();
         drop(session);
         let other = World::default().agent(replies(Vec::new())).commits(!wanted);
@@ -331,7 +371,7 @@ async fn a_rollback_that_an_import_brings_along_writes_nothing_here() {
     let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
     folder.kept.lock().unwrap().cut_after = Some(1);
-    session.rollback(of).await.unwrap_err();
+    session.rollback(of, None).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
     let now = folder.now();
@@ -342,7 +382,7 @@ async fn a_rollback_that_an_import_brings_along_writes_nothing_here() {
     let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
     assert!(verdicts.iter().any(|one| one.starts_with("abandon: this session was brought")), "{verdicts:?}");
     // How its runs have left other files than these is nothing to go by either.
-    let fault = session.rollback(of).await.unwrap_err();
+    let fault = session.rollback(of, None).await.unwrap_err();
     assert!(fault.to_string().contains("brought here from elsewhere"), "{fault}");
     assert_eq!(folder.now(), now);
 }
@@ -354,7 +394,7 @@ async fn a_prompt_that_finds_a_rollback_to_be_given_up_is_answered() {
     let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
     folder.kept.lock().unwrap().cut_after = Some(1);
-    session.rollback(of).await.unwrap_err();
+    session.rollback(of, None).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
     folder.kept.lock().unwrap().cut_after = Some(0);
@@ -377,7 +417,7 @@ async fn a_rollback_that_can_never_end_can_be_given_up() {
     let Scene { folder, agent, store, mut session } = scene;
     let of = ids(&session)[0];
     folder.kept.lock().unwrap().cut_after = Some(1);
-    session.rollback(of).await.unwrap_err();
+    session.rollback(of, None).await.unwrap_err();
     let id = session.id().clone();
     drop(session);
     folder.kept.lock().unwrap().cut_after = Some(0);
@@ -408,7 +448,7 @@ proptest! {
             let changes = writes.iter().any(|(path, text)| before.get(*path).map(String::as_str) != Some(*text));
             let mut scene = after_runs(&before, &[writes], false).await;
             let of = ids(&scene.session)[0];
-            let rolled = scene.session.rollback(of).await;
+            let rolled = scene.session.rollback(of, None).await;
             assert_eq!(rolled.is_ok(), changes, "{rolled:?}");
             assert_eq!(scene.folder.now(), before);
         });

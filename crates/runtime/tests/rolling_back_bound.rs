@@ -38,7 +38,7 @@ async fn cut_off(fault: Fault) -> Scene {
     session.prompt("write", &Cancel::new()).await.unwrap();
     let (id, of) = (session.id().clone(), ids(&session)[0]);
     here.git.lock().unwrap().fault = Some((1, fault));
-    session.rollback(of).await.unwrap_err();
+    session.rollback(of, None).await.unwrap_err();
     assert_eq!(here.now(), Files::new());
     Scene { here, agent, store, id, of }
 }

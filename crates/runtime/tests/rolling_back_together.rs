@@ -198,7 +198,7 @@ impl Stage {
             let Ok(mut session) = opened else { return };
             let _ = session.finish_rollback().await;
             if let Some(of) = of {
-                let _ = session.rollback(of).await;
+                let _ = session.rollback(of, None).await;
             }
         });
         let task = tokio::spawn(Stoppable { stopped: Arc::clone(&stopped), inner });

@@ -72,7 +72,7 @@ async fn a_run_that_was_left_by_a_move_says_what_it_did() {
     assert_eq!(told.verdict.as_ref().unwrap().newest, left, "it ended where it was left");
 
     assert_eq!(folder.now(), files(&[("a", "new")]));
-    story.session.rollback(decision.id()).await.unwrap();
+    story.session.rollback(decision.id(), None).await.unwrap();
     assert_eq!(folder.now(), Files::new());
 }
 
@@ -87,7 +87,7 @@ async fn a_run_that_was_left_without_its_folder_says_that_it_does_not_know() {
     expect!["what the run has changed is not known: the session was opened without its folder"]
         .assert_eq(decision.rationale().unwrap().as_str());
     assert_eq!(decision.cites().proposals.len(), 1);
-    let fault = story.session.rollback(decision.id()).await.unwrap_err();
+    let fault = story.session.rollback(decision.id(), None).await.unwrap_err();
     assert!(fault.to_string().contains("no change of its run is recorded"), "{fault}");
 }
 
@@ -138,7 +138,7 @@ async fn nothing_is_taken_back_before_it_was_done_where_the_clock_goes_back() {
     story.prompt("write a").await.unwrap();
     clock.store(99 * DAY, Ordering::SeqCst);
     let done = last(&story);
-    let back = story.session.rollback(done.id()).await.unwrap();
+    let back = story.session.rollback(done.id(), None).await.unwrap();
     assert!(back.at() >= done.at(), "{} < {}", back.at(), done.at());
     let log = story.store().load(&story.id()).await.unwrap();
     let violations = family(&log).violations();

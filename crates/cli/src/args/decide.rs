@@ -20,7 +20,7 @@ Examples:
   trunkline decide checkpoint \"the parser works, the printer is left\"
   trunkline decide retry \"without a new dependency\" && trunkline resume
   trunkline decide rollback 0192f3a4 --dry-run     what would be restored
-  trunkline decide rollback last --yes --commit";
+  trunkline decide rollback last --yes --commit --reason \"the lock is held twice\"";
 
 #[derive(Debug, Args)]
 pub(crate) struct Decide {
@@ -62,6 +62,9 @@ pub(crate) struct Close {
 pub(crate) struct Rollback {
     /// The decision: its id or its run's, the beginning of one, or `last` for the session's newest that changed files
     pub(crate) decision: String,
+    /// Why: it stands in the decision, and the model is told
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
     /// Only show what would be restored
     #[arg(long, short = 'n', conflicts_with = "yes")]
     pub(crate) dry_run: bool,

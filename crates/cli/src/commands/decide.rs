@@ -202,6 +202,10 @@ impl Call<'_> {
     }
 
     async fn rollback(&self, args: &Rollback) -> Result<Exit, Fault> {
+        if args.reason.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
+            return Err(Fault::usage("nothing was said with --reason")
+                .hint("say it in quotes, or leave --reason out"));
+        }
         let reading = Reading::load(self.store.as_ref(), &self.info).await?;
         let of = found::decision(&reading, &args.decision, &self.name().await, self.place)?;
         if let Some(holder) = letters::lasting_writer(self.store.as_ref(), &self.info).await? {
@@ -268,7 +272,7 @@ impl Call<'_> {
                 return Err(fault.hint("say --yes, or --dry-run to look"));
             }
         }
-        self.roll(&mut session, of, &folder, &name).await
+        self.roll(&mut session, of, args.reason.as_deref(), &folder, &name).await
     }
 
     fn in_the_way(&self, conflicts: &[String], folder: &Folder) -> Fault {
@@ -279,10 +283,11 @@ impl Call<'_> {
         &self,
         session: &mut Session,
         of: DecisionId,
+        reason: Option<&str>,
         folder: &Folder,
         name: &str,
     ) -> Result<Exit, Fault> {
-        let decision = match session.rollback(of).await {
+        let decision = match session.rollback(of, reason).await {
             Ok(decision) => decision,
             // Somebody wrote while the question stood.
             Err(RuntimeError::Conflicts { conflicts, .. }) => {

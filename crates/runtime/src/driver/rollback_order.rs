@@ -12,10 +12,14 @@ use crate::writer::waiting::read_inbox;
 use trunkline_agent_traits::Cancel;
 
 /// Takes back what a decision brought about.
-pub(crate) async fn roll_back(writer: &mut Writer, of: DecisionId) -> Result<Decision, RuntimeError> {
+pub(crate) async fn roll_back(
+    writer: &mut Writer,
+    of: DecisionId,
+    reason: Option<&str>,
+) -> Result<Decision, RuntimeError> {
     check_at_rest(&writer.view())?;
     writer.load_whole().await?;
-    writer.perform(|view, asked| begin(view, asked, of)).await?;
+    writer.perform(|view, asked| begin(view, asked, of, reason)).await?;
     let ended = do_rest_of_rollback(writer).await;
     // Whoever called is told here.
     writer.finished = None;

@@ -338,18 +338,19 @@ impl Session {
     ///
     /// This is a run of its own. It is committed if the agent commits, and ends as
     /// [`Verdict::Rollback`](trunkline_decision_objects::Verdict::Rollback). One that is cut off is brought to its end when the
-    /// session is opened again.
+    /// session is opened again. The `reason` is recorded before the first file is written: it becomes the rationale of the
+    /// decision, whoever brings the rollback to its end, and the model is told it.
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Refused`] while a run is open, if there is no such decision in this session, if it changed nothing or
+    /// [`RuntimeError::Refused`] if the reason is blank, while a run is open, if there is no such decision in this session, if it changed nothing or
     /// was rolled back already, or if it is not recorded how it left the files; [`RuntimeError::Unsettled`];
     /// [`RuntimeError::Conflicts`] if somebody has changed the files since; [`RuntimeError::Workspace`] if they cannot be
     /// read or written, and then nothing is changed or the next call of [`resume`](Session::resume) does the rest;
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
-    pub async fn rollback(&mut self, of: DecisionId) -> Result<Decision, RuntimeError> {
+    pub async fn rollback(&mut self, of: DecisionId, reason: Option<&str>) -> Result<Decision, RuntimeError> {
         catch_up(&mut self.writer).await?;
-        roll_back(&mut self.writer, of).await
+        roll_back(&mut self.writer, of, reason).await
     }
 
     /// Brings a rollback that was cut off to its end, and returns how it ended; also, once, of one that ended when the

@@ -158,7 +158,10 @@ pub fn announce(view: &View<'_>, asked: &mut Asked<'_>, commits: bool) -> Result
         base: found.base.clone().unwrap_or_else(|| run.base.clone()),
         tree: tree.clone(),
         message: match &run.restoring {
-            Some(restoring) => commit_message(&format!("Roll back {}", restoring.of), ""),
+            Some(restoring) => {
+                let subject = format!("Roll back {}", restoring.of);
+                commit_message(&subject, restoring.reason.as_deref().unwrap_or_default())
+            }
             None => commit_message(&run.record.opening().goal, &view.state.answer()),
         },
         at: view.at.0,

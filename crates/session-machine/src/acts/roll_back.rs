@@ -52,12 +52,23 @@ pub fn preview(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result
     compare(view, asked, left, kept)
 }
 
-/// Opens the run of a rollback, with what it is about to restore.
+/// Opens the run of a rollback, with what it is about to restore, and why where that is said.
 ///
 /// # Errors
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<Plan, Pause> {
+pub fn begin(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    of: DecisionId,
+    reason: Option<&str>,
+) -> Result<Plan, Pause> {
+    let reason = match reason.map(closing::clip) {
+        Some(reason) if reason.is_empty() => {
+            return Err(refused("say why it is taken back, or give no reason").into());
+        }
+        reason => reason,
+    };
     let comparison = preview(view, asked, of)?;
     if !comparison.conflicts.is_empty() {
         let conflicts = comparison.conflicts;
@@ -68,7 +79,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<P
     }
     let (base, [id]) = (asked.start()?, asked.new_ids()?);
     let mut draft = view.state.tree.draft();
-    let prompt = draft.append(Message::harness(told(&comparison)), view.at)?;
+    let prompt = draft.append(Message::harness(told(&comparison, reason.as_deref())), view.at)?;
     let mut records = entries(draft);
     // A clock may have gone back; what takes a verdict back is not older than the verdict.
     let decided = view.state.decision.decisions.get(of).map(|of| of.at().milliseconds());
@@ -76,7 +87,7 @@ pub fn begin(view: &View<'_>, asked: &mut Asked<'_>, of: DecisionId) -> Result<P
     let goal = format!("roll back {of}");
     records.extend(opening::open(None, id, &goal, prompt, base, view.at.max(decided))?);
     let files = comparison.files.into_iter().map(|file| file.path).collect();
-    records.push(restoring(of, Some(view.setup.files.commits), files, view.at));
+    records.push(restoring(of, Some(view.setup.files.commits), files, reason, view.at));
     Ok(Plan::of(records))
 }
 
@@ -351,12 +362,16 @@ fn named<'a>(paths: impl ExactSizeIterator<Item = &'a str>) -> String {
 }
 
 /// Says to the model what happens to the files.
-fn told(comparison: &Comparison) -> String {
-    format!(
+fn told(comparison: &Comparison, reason: Option<&str>) -> String {
+    let mut told = format!(
         "A person takes back what an earlier run has changed. These files become what they were before it: {}. Read them \
          again before you rely on them.",
         named(comparison.files.iter().map(|file| file.path.as_str()))
-    )
+    );
+    if let Some(reason) = reason {
+        told.push_str(&format!(" They say why: {reason}"));
+    }
+    told
 }
 
 /// Returns the error of a rollback that is not done.

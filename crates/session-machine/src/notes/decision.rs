@@ -73,6 +73,9 @@ pub(crate) struct RestoringNote {
     pub(crate) commits: Option<bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<String>,
+    /// Why it is taken back, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
 }
 
 /// Who may write the files of a rollback, and until when.
@@ -149,8 +152,14 @@ pub(crate) fn deciding(deciding: &DecidingNote, at: Timestamp) -> Record {
 }
 
 /// Returns the record of what the run that was opened before it is about to take back.
-pub(crate) fn restoring(of: DecisionId, commits: Option<bool>, files: Vec<String>, at: Timestamp) -> Record {
-    note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files })
+pub(crate) fn restoring(
+    of: DecisionId,
+    commits: Option<bool>,
+    files: Vec<String>,
+    reason: Option<String>,
+    at: Timestamp,
+) -> Record {
+    note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files, reason })
 }
 
 /// Returns the record of who puts files back for the open run, from now on.

@@ -142,15 +142,14 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
         // A rollback whose commit was taken off has brought the files back all the same, and has no other place for it.
-        How::Closed(_) | How::RolledBack(_) | How::Left(_) => ending
-            .taken_back
-            .map(str::to_owned)
-            .or_else(|| {
+        How::Closed(_) | How::RolledBack(_) | How::Left(_) => {
+            let found = ending.taken_back.map(str::to_owned).or_else(|| {
                 ending
                     .unknown
                     .map(|fault| format!("what the run has changed is not known: {}", fault.message))
-            })
-            .and_then(|why| NonBlank::new(clip(&why)).ok()),
+            });
+            rationale(run, found)
+        }
     };
     closing.evidence = &evidence;
     closing.cites = ending.cites.clone();
@@ -180,6 +179,13 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
     records.extend(decided);
     Ok((records, decision))
+}
+
+/// Returns why a decision is what it is: what was found out about its run, after why a rollback was asked for.
+fn rationale(run: &OpenRun, found: Option<String>) -> Option<NonBlank> {
+    let asked = run.restoring.as_ref().and_then(|restoring| restoring.reason.clone());
+    let said: Vec<String> = asked.into_iter().chain(found).map(|why| clip(&why)).collect();
+    NonBlank::new(said.join("\n\n")).ok()
 }
 
 fn name(ending: &Ending<'_>, place: usize) -> Result<Uuid, RuntimeError> {
@@ -302,6 +308,7 @@ pub(crate) fn give_up(
     let verdict = Verdict::Abandon { reason: words(reason)? };
     let mut closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time_in(run, at)?, harness()?);
     closing.cites = cites;
+    closing.rationale = rationale(run, None);
     let (decided, decision) = decide(run, verdict, closing, Some(head), at)?;
     let mut records: Vec<Record> = left.map(|left| notes::decision::left(left, at)).into_iter().collect();
     records.extend(decided);
@@ -365,7 +372,7 @@ fn label(word: &str) -> Result<Label, RuntimeError> {
 }
 
 /// Keeps a rationale to a length that a record can carry.
-fn clip(text: &str) -> String {
+pub(crate) fn clip(text: &str) -> String {
     text.trim().chars().take(4000).collect()
 }
 

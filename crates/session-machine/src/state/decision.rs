@@ -83,6 +83,8 @@ pub struct Restoring {
     pub commits: Option<bool>,
     /// The files that were to be written; the others were as before already.
     pub(crate) files: Vec<String>,
+    /// Why it is taken back, where that was said.
+    pub(crate) reason: Option<String>,
     /// Under which lease files were put back last; `None` where none were, or by an earlier version.
     pub lease: Option<RestoringLease>,
 }
@@ -144,10 +146,10 @@ impl Part {
                 }
             }
             RESTORING => {
-                let RestoringNote { of, commits, files } = read(note)?;
+                let RestoringNote { of, commits, files, reason } = read(note)?;
                 let of = of.parse().map_err(|fault| bad(note, fault))?;
                 if let Some(run) = &mut self.run {
-                    run.restoring = Some(Restoring { of, commits, files, lease: None });
+                    run.restoring = Some(Restoring { of, commits, files, reason, lease: None });
                     self.rollbacks.insert(run.record.id());
                 }
             }
