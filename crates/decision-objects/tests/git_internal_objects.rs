@@ -29,7 +29,7 @@ fn what_its_reader_wants_must_be_there() {
     expect![[r#"
         a run needs `task` there, and ours says none
         a run needs `commit` there, and ours says none
-        {"object_id":"00000000-0000-0000-0000-000000000002","object_type":"patch_set","version":1,"created_at":"2026-11-21T20:49:30.166608121Z","created_by":{"kind":"system","id":"export"},"run":"00000000-0000-0000-0000-000000000001","sequence":0,"commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709000000000000000000000000","format":"unified_diff","touched":[{"path":"src/lib.rs","change_type":"modify","lines_added":2,"lines_deleted":1}]}"#]].assert_eq(&lines.join("\n"));
+        {"object_id":"00000000-0000-0000-0000-000000000002","object_type":"patch_set","version":1,"created_at":"2026-11-21T20:49:30.166608121Z","created_by":{"kind":"system","id":"export"},"run":"00000000-0000-0000-0000-000000000001","sequence":0,"commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709000000000000000000000000","format":"unified_diff","artifact":{"store":"sha256","key":"2c6fc3bbdbdf21e563d87da52e3048b31c1952c116648135c0a91e071c350328"},"touched":[{"path":"src/lib.rs","change_type":"modify","lines_added":2,"lines_deleted":1}]}"#]].assert_eq(&lines.join("\n"));
     with_task.base.commit = Some(sha1());
     assert!(
         exported(&run(with_task))
@@ -43,6 +43,7 @@ fn is_explained(object: &Object, imported: &Imported) -> bool {
     use Violation::{Field, Needs, RollbackOfNothing, Unfit};
     let harmful = imported.violations.iter().filter(|one| !one.is_harmless());
     let explained = |one: &Violation| match object {
+        // A renamed file does not say there what it was called.
         Object::PatchSet(_) => matches!(one, Unfit { .. }),
         Object::Decision(_) => matches!(one, RollbackOfNothing | Needs { .. }),
         // A word that is none of the other form's is not looked for in ours.

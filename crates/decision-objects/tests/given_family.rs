@@ -307,3 +307,21 @@ pub(crate) fn any_shape() -> impl Strategy<Value = Shape> {
 pub(crate) fn any_world() -> impl Strategy<Value = World> {
     vec(any_shape(), 1..8).prop_map(|shapes| World::of(&shapes))
 }
+
+/// The same on top of a commit: runs and patch sets say on which, as git-internal wants it.
+pub(crate) fn based(mut world: World) -> World {
+    let oid = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+    for object in &mut world.objects {
+        let text = object.print();
+        let text = match object {
+            Object::Run(_) => text.replace(r#""goal":"#, &format!(r#""base_commit":"{oid}","goal":"#)),
+            Object::PatchSet(_) => text.replace(r#""files":"#, &format!(r#""base":"{oid}","files":"#)),
+            _ => continue,
+        };
+        match Object::parse(text.as_bytes()) {
+            Ok(based) => *object = based,
+            Err(error) => panic!("{error} in {text}"),
+        }
+    }
+    world
+}

@@ -275,7 +275,10 @@ fn all_that_one_object_breaks_is_listed() {
             the object: dependency 01a1ffdf-0c36-7662-806b-85dcbc1f1c35 is listed twice
             = no object
             patch set
+            created_at: our form has no place for it
+            created_by: our form has no place for it
             artifact: the digest of a diff is missing, by which ours names it
+            format: our form has no place for it
             touched: the path a is touched twice
             = no object
             snapshot

@@ -7,6 +7,7 @@ mod citing;
 mod deciding;
 mod events;
 mod every_place;
+mod exporting;
 mod family;
 mod family_laws;
 mod family_tables;

@@ -55,7 +55,7 @@ impl Family {
     }
 
     /// The earliest decision of each run.
-    pub(super) fn first_decisions(&self) -> HashMap<RunId, &Decision> {
+    pub(crate) fn first_decisions(&self) -> HashMap<RunId, &Decision> {
         let mut first: HashMap<RunId, &Decision> = HashMap::new();
         for object in self.iter() {
             if let Object::Decision(decision) = object {

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::flat::{Flat, Value};
 use super::judge::Judge;
-use super::snapshots::parts;
+use super::snapshots::{parts, stored_digest};
 use crate::{
     Artifact, ContextFrame, ContextFrameContent, EventId, Evidence, EvidenceId, EvidenceKind, Finding,
     FrameId, FrameKind, IntentEvent, IntentEventContent, IntentEventKind, IntentId, IntentState, PatchSetId,
@@ -181,7 +181,13 @@ impl Judge {
         let header = self.header(flat, EvidenceId::new);
         let body = flat.body();
         self.dropped("created_by", true);
-        self.dropped("report_artifacts", !body.list("report_artifacts").is_empty());
+        let reports = body.records("report_artifacts");
+        // Ours names what was printed by its digest, and nothing else.
+        let output = match reports.as_slice() {
+            [one] => stored_digest(*one),
+            _ => None,
+        };
+        self.dropped("report_artifacts", !reports.is_empty() && output.is_none());
         let run = self.id(body, "run_id", RunId::new);
         let patch_set = self.maybe_id(body, "patchset_id", PatchSetId::new);
         let word = body.text("kind").unwrap_or_default();
@@ -194,7 +200,7 @@ impl Judge {
             command: body.text("command").map(String::from),
             exit_code,
             summary: body.text("summary").map(String::from),
-            output: None,
+            output,
         };
         let header = header?;
         Some(Evidence::new(header.id, run?, header.at, patch_set?, None, finding))

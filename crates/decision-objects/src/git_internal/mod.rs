@@ -4,8 +4,9 @@
 //! place for its evidence, a usage none for what a cache took, a run none for its goal. Keep our own form beside it;
 //! [`project`] says for each kind what is lost.
 //!
-//! The other way, two become none of ours: a patch set, which does not say the digest of its diff, and a rollback, which
-//! does not say what it undoes. Their bytes are kept, and the violations say so.
+//! The other way, two become none of ours: a patch set, unless its artifact says the digest of its diff (as [`project`] writes
+//! it: the store `sha256`, and the digest as the key), and a rollback, which does not say what it undoes. Their bytes are
+//! kept, and the violations say so. [`export`] writes a whole [`Family`](crate::Family), and tells for each object what is lost.
 //!
 //! A commit's name must have 64 digits there. The name of a SHA-1 commit is filled up with 24 zeros, here and nowhere else.
 //!
@@ -27,6 +28,7 @@
 mod any_json;
 mod decision;
 mod events;
+mod export;
 mod flat;
 mod judge;
 mod project;
@@ -36,6 +38,7 @@ mod time;
 mod violation;
 mod written;
 
+pub use export::{Exported, Projected, export, project_told};
 pub use project::NoForm;
 pub use schema::Kind;
 pub use violation::Violation;
@@ -161,9 +164,9 @@ pub fn print(decision: &Decision) -> String {
 /// | ours | lost |
 /// |---|---|
 /// | run | goal, predecessor, intent, the state of the files; `cwd` is written empty |
-/// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, and so is a sequence that was not given |
+/// | patch set | the text of the diff, what a renamed file was called; lines that nobody counted are 0, and so is a sequence that was not given |
 /// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
-/// | evidence | the digest of the output, the decision that rests on it |
+/// | evidence | the decision that rests on it |
 /// | usage | which tokens the cache took and gave: they count as input; of more than nine billion dollars the last digits |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
 /// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text; what [`import`] read comes back as it was |
@@ -203,10 +206,7 @@ impl Judge {
             Kind::Plan => Object::Plan(self.plan(flat)?),
             Kind::Task => Object::Task(self.task(flat)?),
             Kind::Run => Object::Run(self.run(flat)?),
-            Kind::PatchSet => {
-                self.patch_set(flat);
-                return None;
-            }
+            Kind::PatchSet => Object::PatchSet(self.patch_set(flat)?),
             Kind::ContextSnapshot => Object::ContextSnapshot(self.context_snapshot(flat)?),
             Kind::Provenance => Object::Provenance(self.provenance(flat)?),
             Kind::IntentEvent => Object::IntentEvent(self.intent_event(flat)?),

@@ -9,10 +9,11 @@ use uuid::Uuid;
 use super::any_json;
 use super::flat::{Flat, Value, padded};
 use super::schema::Shape;
+use super::snapshots::SHA256_STORE;
 use super::{Kind, actor, decision, header};
 use crate::json::{Raw, quoted};
 use crate::{
-    Actor, Change, FrameKind, GitOid, Header, IntentEventKind, ItemKind, JsonText, NonBlank, Object,
+    Actor, Change, Digest, FrameKind, GitOid, Header, IntentEventKind, ItemKind, JsonText, NonBlank, Object,
     ObjectKind, TaskGoal, Timestamp, ToolStatus,
 };
 
@@ -143,6 +144,7 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
                     ("sequence", Value::Unsigned(patch_set.sequence().map_or(0, NonZeroU32::get).into())),
                     ("commit", Value::Hash(padded(commit))),
                     ("format", Value::Word("unified_diff")),
+                    ("artifact", artifact(patch_set.diff().digest())),
                     ("touched", Value::List(touched.collect())),
                 ],
             )
@@ -332,6 +334,7 @@ pub(super) fn flat<'a>(object: &'a Object, at: Timestamp, by: &'a Actor) -> Resu
                     ("command", maybe(finding.command.as_deref(), text)),
                     ("exit_code", maybe(finding.exit_code, Value::Signed)),
                     ("summary", maybe(finding.summary.as_deref(), text)),
+                    ("report_artifacts", Value::List(finding.output.map(artifact).into_iter().collect())),
                 ],
             )
         }
@@ -351,6 +354,12 @@ fn maybe<'a, T>(value: Option<T>, print: impl FnOnce(T) -> Value<'a>) -> Value<'
 
 fn text(text: &str) -> Value<'_> {
     Value::Text(Cow::Borrowed(text))
+}
+
+/// What is kept elsewhere, or nowhere, and named by its digest.
+fn artifact(digest: Digest) -> Value<'static> {
+    let key = Value::Text(Cow::Owned(digest.to_string()));
+    Value::Record(vec![Value::Text(Cow::Borrowed(SHA256_STORE)), key])
 }
 
 fn words(words: &NonBlank) -> Value<'_> {

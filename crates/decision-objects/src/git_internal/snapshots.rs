@@ -1,14 +1,16 @@
 //! Snapshots (intent, plan, task, run, patch set, context snapshot, provenance), from git-internal's form into ours.
 
+use std::num::NonZeroU32;
+
 use super::Violation;
 use super::flat::{Flat, Record, Value};
 use super::judge::Judge;
 use crate::sealed::{Faults, twice};
 use crate::{
-    Base, ContextItem, ContextSnapshot, Environment, FrameId, GitOid, Intent, IntentContent, IntentId,
-    Invalid, ItemKind, Label, Opening, PatchSetId, Plan, PlanContent, PlanId, PlanStep, Provenance,
-    ProvenanceContent, ProvenanceId, RelativePath, RunId, RunRecord, SelectionStrategy, SnapshotContent,
-    SnapshotId, StepId, Task, TaskContent, TaskGoal, TaskId,
+    Base, Change, ContextItem, ContextSnapshot, Diff, Digest, Environment, FrameId, GitOid, Intent,
+    IntentContent, IntentId, Invalid, ItemKind, Label, Opening, PatchSet, PatchSetId, Plan, PlanContent,
+    PlanId, PlanStep, Provenance, ProvenanceContent, ProvenanceId, RelativePath, RunId, RunRecord,
+    SelectionStrategy, SnapshotContent, SnapshotId, StepId, Task, TaskContent, TaskGoal, TaskId, TouchedFile,
 };
 
 impl Judge {
@@ -108,14 +110,19 @@ impl Judge {
         self.field("the object", RunRecord::seal(opening))
     }
 
-    /// Never becomes one of ours, which name their diff by its digest.
-    pub(super) fn patch_set(&mut self, flat: &Flat<'_>) {
-        let _ = self.header(flat, PatchSetId::new);
+    /// Becomes one of ours only where its artifact says the digest of its diff, by which ours names it.
+    pub(super) fn patch_set(&mut self, flat: &Flat<'_>) -> Option<PatchSet> {
+        let header = self.header(flat, PatchSetId::new);
         let body = flat.body();
-        let _ = self.id(body, "run", RunId::new);
-        let _ = body.hash("commit").and_then(|hash| self.commit("commit", hash));
-        let _: Option<()> = self.unfit("artifact", "the digest of a diff is missing, by which ours names it");
-        self.dropped("sequence", body.unsigned("sequence") != Some(0));
+        self.dropped("created_at", true);
+        self.dropped("created_by", true);
+        let run = self.id(body, "run", RunId::new);
+        let commit = body.hash("commit").and_then(|hash| self.commit("commit", hash));
+        let digest = match body.record("artifact").and_then(stored_digest) {
+            Some(digest) => Some(digest),
+            None => self.unfit("artifact", "the digest of a diff is missing, by which ours names it"),
+        };
+        self.dropped("format", body.text("format") != Some("unified_diff"));
         self.dropped("rationale", body.text("rationale").is_some());
         let files = body.records("touched").into_iter();
         let paths: Vec<RelativePath> =
@@ -123,14 +130,29 @@ impl Judge {
         for &path in &twice(&paths) {
             let _: Option<()> = self.field("touched", Err(Invalid::TouchedTwice { path: path.clone() }));
         }
-        let _ = self.each_record(body, "touched", |judge, file| {
+        let files = self.each_record(body, "touched", |judge, file| {
             let path = judge.field("path", RelativePath::new(file.text("path").unwrap_or_default()));
-            match file.text("change_type") {
+            let change = match file.text("change_type") {
+                Some("add") => Some(Change::Added),
+                Some("delete") => Some(Change::Deleted),
                 Some("rename") => judge.unfit("change_type", "a rename does not say what the path was"),
                 Some("copy") => judge.unfit("change_type", "a copy is no change of ours"),
-                _ => path.map(|_| ()),
-            }
+                _ => Some(Change::Modified),
+            };
+            let lines = |key| file.unsigned(key).and_then(|lines| u32::try_from(lines).ok());
+            let (added_lines, deleted_lines) = (lines("lines_added"), lines("lines_deleted"));
+            Some(TouchedFile { path: path?, change: change?, added_lines, deleted_lines })
         });
+        // Its constructor gives 0 to those that were given none.
+        let sequence = body.unsigned("sequence").and_then(|number| u32::try_from(number).ok());
+        let files = files?;
+        self.dropped("the order of touched", !files.is_sorted());
+        let base = Some(commit?);
+        let made = PatchSet::new(header?.id, run?, base, files, Diff::named(digest?)).ok()?;
+        Some(match sequence.and_then(NonZeroU32::new) {
+            Some(sequence) => made.with_sequence(sequence),
+            None => made,
+        })
     }
 
     pub(super) fn context_snapshot(&mut self, flat: &Flat<'_>) -> Option<ContextSnapshot> {
@@ -215,6 +237,15 @@ impl Judge {
             _ => self.field(key, Label::new(word)).map(other),
         }
     }
+}
+
+/// The store of artifacts that are named by their SHA-256, which is all that there is to know of them.
+pub(super) const SHA256_STORE: &str = "sha256";
+
+/// The digest by which an artifact is named, if it is.
+pub(super) fn stored_digest(artifact: Record<'_, '_>) -> Option<Digest> {
+    let key = artifact.text("key").filter(|_| artifact.text("store") == Some(SHA256_STORE))?;
+    key.parse::<Digest>().ok().filter(|digest| digest.to_string() == key)
 }
 
 fn words(record: Record<'_, '_>, key: &str) -> Result<crate::NonBlank, Invalid> {
