@@ -43,7 +43,8 @@ pub struct Ruling {
     pub reason: String,
     /// What of a divisible proposal is approved; the rest counts as discarded. Empty: all that is left of it.
     pub only: BTreeSet<String>,
-    /// Whatever the decider hands to the executor.
+    /// Whatever the decider hands to the executor. It belongs to this decision alone: none of it reaches an attempt that another
+    /// decision let begin.
     pub extra: Option<Map<String, Value>>,
     /// [`Entry::put_aside`](crate::Entry::put_aside) as the decider saw it. `None`: the decider looks at this very queue.
     ///
@@ -156,12 +157,13 @@ impl<P> Queue<P> {
     ///
     /// Deciding the same again is no error and asks for no event, so a message that is delivered twice does no harm.
     /// Approving what has failed asks for another attempt, at no more than was approved before. All of what was approved in
-    /// part is another decision, and refused: whoever made it would believe that all of it is done.
+    /// part is another decision, and refused: whoever made it would believe that all of it is done. So is one that hands over
+    /// something else; one that hands over nothing is the same.
     ///
     /// # Errors
     ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::DecidedOtherwise`] if the opposite was decided first, or another
-    /// part; [`QueueError::IllegalMove`] if it is stale, superseded or otherwise out of reach;
+    /// [`QueueError::UnknownProposal`]; [`QueueError::DecidedOtherwise`] if the opposite was decided first, another
+    /// part, or with something else handed over; [`QueueError::IllegalMove`] if it is stale, superseded or otherwise out of reach;
     /// [`QueueError::NotPermitted`]; [`QueueError::Expired`]; [`QueueError::AnswerTooOld`]; [`QueueError::NotDivisible`]
     /// and [`QueueError::NotAPart`] for a part that there is not.
     pub fn decide_with(&self, id: ProposalId, ruling: Ruling, at: u64) -> Result<Answer<P>, QueueError> {
@@ -176,8 +178,10 @@ impl<P> Queue<P> {
             // A stale approval may come to nothing, a failed one asks for another, and an expired one did come to
             // nothing: none of these is "done already".
             Some(first) if !matches!(entry.state, State::Stale | State::Failed | State::Expired) => {
-                // Who names nothing means all that there was, and of that a part is left out for good.
-                match first.verdict == verdict && (first.only == only || whole) {
+                // Who names nothing means all that there was, and of that a part is left out for good. What is handed over is
+                // part of what was decided: whoever hands over something else would believe that it is done with that.
+                let handed = extra.is_none() || extra == first.extra;
+                match first.verdict == verdict && (first.only == only || whole) && handed {
                     true => Ok(Answer::Already(first.clone())),
                     false => Err(QueueError::DecidedOtherwise {
                         id,

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::fingerprint::{contradiction, told};
 use crate::{
-    Actor, ActorKind, Attempt, Change, Decision, Difference, Event, Fingerprint, Lease, Observation, Outcome,
-    Proposal, ProposalId, QueueError, State, Supersession, Unanswered, Verb, Verdict,
+    Actor, ActorKind, Attempt, Change, Decision, Difference, End, EndCause, Event, Fingerprint, Lease,
+    Observation, Outcome, Proposal, ProposalId, QueueError, State, Supersession, Unanswered, Verb, Verdict,
 };
 
 /// One proposal and where it stands.
@@ -54,6 +54,15 @@ pub struct Entry<P> {
     /// The last question about it that was closed without an answer, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<Unanswered>,
+    /// How it ended, while it is discarded, expired or superseded.
+    #[serde(skip)]
+    pub end: Option<End>,
+    /// How often it ended, also before it came back.
+    #[serde(skip)]
+    pub ends: u32,
+    /// Whether it is not known what its last attempt has done, while it is stale because of that.
+    #[serde(skip)]
+    pub(crate) unclear: bool,
     /// What is proposed.
     pub proposal: Proposal<P>,
 }
@@ -180,6 +189,9 @@ impl<P> Entry<P> {
             preimages: Vec::new(),
             put_aside: 0,
             unanswered: None,
+            end: None,
+            ends: 0,
+            unclear: false,
             proposal,
         }
     }
@@ -247,6 +259,7 @@ impl<P> Entry<P> {
             _ => {}
         }
         let from = self.state;
+        self.ended(from, &change);
         self.state = to;
         self.changed_at = at;
         self.differing.clear();
@@ -297,6 +310,21 @@ impl<P> Entry<P> {
             | Change::Rechecked
             | Change::Restored => {}
         }
+    }
+
+    /// Takes in whether a change ends it, before anything that is known of it goes.
+    fn ended<Q>(&mut self, from: State, change: &Change<Q>) {
+        self.end = EndCause::of(from, change, self.unclear).map(|cause| {
+            self.ends = self.ends.saturating_add(1);
+            let (proposal, approved) = (self.id, self.approval().is_some());
+            End { proposal, number: self.ends, cause, approved }
+        });
+        // A check that finds everything as it was says nothing of an attempt.
+        self.unclear = match change {
+            Change::Recovered { observation: Observation::Unclear, .. } => from == State::Unknown,
+            Change::WentStale { .. } | Change::Restored | Change::Superseded { .. } => self.unclear,
+            _ => false,
+        };
     }
 
     fn approval(&self) -> Option<&Decision> {

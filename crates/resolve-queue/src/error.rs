@@ -216,12 +216,20 @@ fn due(end: Option<u64>) -> String {
     }
 }
 
+/// How much of what was handed over is shown in an error.
+const HANDED: usize = 200;
+
 fn decided(decision: &Decision) -> String {
     let only: Vec<&str> = decision.only.iter().map(String::as_str).collect();
-    match decision.verdict {
+    let decided = match decision.verdict {
         Verdict::Approve if only.is_empty() => "approved".to_owned(),
         Verdict::Approve => format!("approved for {} alone", only.join(", ")),
         Verdict::Discard => "discarded".to_owned(),
+    };
+    // An object of JSON is on one line.
+    match decision.extra.as_ref().and_then(|extra| serde_json::to_string(extra).ok()) {
+        Some(extra) => format!("{decided} with {}", extra.chars().take(HANDED).collect::<String>()),
+        None => decided,
     }
 }
 

@@ -6,6 +6,7 @@ mod choice;
 mod choices;
 mod command;
 mod command_pattern;
+mod end;
 mod entry;
 mod error;
 mod event;
@@ -33,6 +34,7 @@ pub use choice::{
 pub use choices::{ChoiceQueue, InFlight};
 pub use command::{Answer, Check, Offer, Ruling};
 pub use command_pattern::{CommandPattern, plain_words};
+pub use end::{End, EndCause};
 pub use entry::{Entry, Trace};
 pub use error::{QueueError, ReplayError};
 pub use event::{Change, Decision, Event, Lease, Outcome, Supersession, Unanswered, Verdict, discard_text};

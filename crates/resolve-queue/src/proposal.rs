@@ -68,6 +68,9 @@ pub struct Proposal<P> {
     /// Whatever its tool wants to find again beside the resolution, in [`ResolutionDetails`](crate::ResolutionDetails).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// Whether its tool wants to be told when it [ends](crate::Entry::end) without having been applied. The caller tells it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears_end: bool,
 }
 
 /// What a decider is shown.
@@ -152,6 +155,7 @@ impl<P> Proposal<P> {
             divisible: false,
             undo_of: None,
             details: None,
+            hears_end: false,
         }
     }
 

@@ -6,6 +6,7 @@ mod choice_script;
 mod choices;
 mod deciding;
 mod diagram;
+mod ends;
 mod expiring;
 mod fingerprints;
 mod ids;

@@ -105,6 +105,11 @@ impl Flow {
                     ruling.by = actor(&who[..place]);
                     ruling.seen = Some(who[place + 1].parse()?);
                 }
+                if let Some(place) = who.iter().position(|word| *word == "with") {
+                    ruling.by = actor(&who[..place]);
+                    let handed = who[place + 1..].iter().filter_map(|field| field.split_once('='));
+                    ruling.extra = Some(handed.map(|(key, value)| (key.to_owned(), value.into())).collect());
+                }
                 match self.queue.decide_with(id.parse()?, ruling, self.at)? {
                     Answer::New(event) => self.keep(event),
                     Answer::Already(first) => Ok(format!("already, by {}", first.by)),
@@ -116,6 +121,17 @@ impl Flow {
                 Check::Stale { event, differing } => self.keep_stale(event, &differing),
                 Check::StillStale { differing } => Ok(format!("still stale; {}", shown(&differing))),
             },
+            ["end", id] => {
+                let end = self.queue.get(id.parse()?).ok_or("no such proposal")?.end.as_ref();
+                Ok(end.map_or("has not ended".to_owned(), |end| {
+                    format!("{end}: {}{}", end.cause, if end.approved { ", approved" } else { "" })
+                }))
+            }
+            ["handed", id] => {
+                let entry = self.queue.get(id.parse()?).ok_or("no such proposal")?;
+                let handed = entry.decision.as_ref().and_then(|decision| decision.extra.as_ref());
+                Ok(serde_json::to_string(&handed)?)
+            }
             ["cancel", id, who @ ..] => {
                 let event = self.queue.cancel(id.parse()?, actor(who), reason, self.at)?;
                 self.keep(event)

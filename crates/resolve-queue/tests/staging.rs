@@ -213,6 +213,7 @@ fn the_defaults_are_the_cautious_ones() {
             divisible: false,
             undo_of: None,
             details: None,
+            hears_end: false,
         }
     "#]]
     .assert_debug_eq(&Proposal::new("send the mail", "mail", ()));
