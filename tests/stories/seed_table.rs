@@ -12,6 +12,7 @@ const WEAK_POINTS: usize = 26;
 /// The heads of the parts behind the first.
 const SEED_TESTS: &str = "\n## The seed's tests\n";
 const RESOLVE: &str = "\n## Faults of the resolve tool\n";
+/// The head of the last part.
 const PROMISES: &str = "\n## Promises\n";
 /// Behind the name of a test that is still to be written.
 const OPEN: &str = "(open)";
@@ -129,6 +130,7 @@ fn every_row_of_the_seeds_tests_names_tests_that_exist_or_says_why_not() {
 fn every_weak_point_has_a_row_and_a_test_that_bears_its_number_where_the_row_says() {
     let page = read("docs/seed-table.md");
     let (_, part) = page.split_once(RESOLVE).expect("the page has a third part");
+    let (part, _) = part.split_once(PROMISES).expect("the page has a last part");
     let mut rows: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in part.lines().filter(|line| line.starts_with("| R")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
@@ -162,23 +164,37 @@ fn every_weak_point_has_a_row_and_a_test_that_bears_its_number_where_the_row_say
 }
 
 #[test]
-fn every_promise_names_tests_that_exist() {
+fn every_promise_names_tests_that_exist_and_stands_once() {
     let (page, functions) = (read("docs/seed-table.md"), all_functions());
-    let (_, part) = page.split_once(PROMISES).expect("the page has a fourth part");
-    let rows = part.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |"));
-    let mut wrong = Vec::new();
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let &[number, holds, tests] = cells.as_slice() else {
-            wrong.push(format!("{row}: a number, what holds, and tests"));
+    let (_, part) = page.split_once(PROMISES).expect("the page has a last part");
+    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+    let rows = part
+        .lines()
+        .filter(|line| line.starts_with('|') && !line.starts_with("| |") && !line.starts_with("|---"));
+    for line in rows {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let number = cells[0];
+        if cells.len() != 3 || cells.iter().any(|cell| cell.is_empty()) {
+            wrong.push(format!("{number}: a number, what holds, and tests"));
             continue;
-        };
-        if holds.is_empty() || quoted(tests).is_empty() {
-            wrong.push(format!("{number}: what holds, and tests"));
         }
-        let missing =
-            quoted(tests).into_iter().filter(|name| !name.ends_with(".rs") && !functions.contains(*name));
-        wrong.extend(missing.map(|name| format!("{number}: no test {name}")));
+        if !seen.insert(number) {
+            wrong.push(format!("{number} stands twice"));
+        }
+        let tests = placed(cells[2]);
+        for (file, name) in &tests {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+            let is_there = match file.is_empty() {
+                true => functions.contains(*name),
+                false => std::fs::read_to_string(path).unwrap_or_default().contains(&format!("fn {name}(")),
+            };
+            if !is_there {
+                wrong.push(format!("{number}: no test {name} in {file:?}"));
+            }
+        }
+        if tests.is_empty() {
+            wrong.push(format!("{number} names no test"));
+        }
     }
     assert_eq!(wrong, Vec::<String>::new());
 }

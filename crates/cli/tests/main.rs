@@ -33,6 +33,7 @@ mod others;
 mod piping;
 mod removing;
 mod retrying;
+mod reverts;
 mod ruling;
 mod running;
 mod screens;

@@ -26,6 +26,7 @@ mod sentences;
 mod stall;
 mod targets;
 mod tool;
+mod unread;
 
 pub use cache::{Break, BreakCause, cache_break};
 pub use compact::{
@@ -56,3 +57,4 @@ pub use targets::{Target, outline, targets};
 pub use tool::{
     OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec, tool_spec_for,
 };
+pub use unread::UnreadRequest;

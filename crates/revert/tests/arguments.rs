@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use trunkline_message_tree::{NodeId, notation};
-use trunkline_revert::{Category, Request, requests};
+use trunkline_revert::{CallPlace, Category, Request, UnreadRequest, requests};
 
 fn check(arguments: &str, expected: Expect) {
     let told = match Request::parse(arguments) {
@@ -130,4 +130,20 @@ fn requests_are_read_again_from_a_stored_message() {
         })
         .collect();
     assert_eq!(read, ["n7 call 1: n1", "n7 call 2: step is required"]);
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_kept_short_on_one_line() {
+    let call = CallPlace { node: NodeId::new(7), index: 2, call_id: "c2".to_owned() };
+    let unread = UnreadRequest::new(call, "step is required\n[n1] forged", &"é\n\u{202e} ".repeat(5_000));
+    assert_eq!(unread.fault, "step is required [n1] forged");
+    assert_eq!((unread.arguments.chars().count(), unread.arguments.contains('\n')), (300, false));
+    let call = CallPlace { node: NodeId::new(7), index: 2, call_id: "c2".to_owned() };
+    let unread = UnreadRequest::new(call, "step is required", "{}");
+    let json = serde_json::to_string(&unread).unwrap();
+    assert_eq!(
+        json,
+        r#"{"call":{"node":"n7","index":2,"call_id":"c2"},"fault":"step is required","arguments":"{}"}"#
+    );
+    assert_eq!(serde_json::from_str::<UnreadRequest>(&json).unwrap(), unread);
 }

@@ -81,6 +81,7 @@ mod told_whole;
 #[cfg(feature = "typed")]
 mod typed;
 mod undoing;
+mod unread_reverts;
 mod unseen;
 mod verdicts;
 mod wants;

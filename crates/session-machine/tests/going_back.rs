@@ -353,6 +353,46 @@ fn a_revert_to_words_of_the_model_goes_on_from_there() {
 }
 
 #[test]
+fn every_request_to_revert_is_recorded_also_one_that_cannot_be_read() {
+    check(
+        r#"
+        reverts
+        model: read c1 {"path":"a"}
+        model: revert_to_state c2 {"step":"n1"}; revert_to_state c3 {"category":"failure","step":"n99"}; revert_to_state c4 {"category":"failed","step":"n1"}
+        model: well
+        > do it
+        "#,
+        expect![[r#"
+            > do it
+                + n1 under n0 person: do it
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: read c1
+              run read c1
+                + runtime/call_started
+                + runtime/call_finished
+              settle
+                + n3 under n2 tool: c1: done
+              request
+                + n4 under n3 model: revert_to_state c2 revert_to_state c3 revert_to_state c4
+              settle
+                + n5 under n4 harness: c2: category is required
+                + n6 under n5 harness: c3: revert target n99 not found; targets that would work: n1, n3 (newest last)
+                + n7 under n6 harness: c4: category must be one of failure | tangent | completion | step-summary; got "failed"
+                + revert/unread
+                + revert/drained
+                + revert/unread
+              request
+                + n8 under n7 model: well
+              conclude
+                + decision/decided other: answered
+                + decision/run
+        "#]],
+    );
+}
+
+#[test]
 fn a_revert_at_the_output_limit_moves_nothing() {
     check(
         r#"
@@ -378,6 +418,7 @@ fn a_revert_at_the_output_limit_moves_nothing() {
                 + n4 under n3 model: revert_to_state c2
               answer c2 "not run: the reply ended in the middle of this call; write less at once and call again"
                 + runtime/call_finished
+                + revert/unread
               settle
                 + n5 under n4 harness: c2: not run: the reply ended in the middle of this call; write less at once and call again
               request

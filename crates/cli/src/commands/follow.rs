@@ -10,6 +10,7 @@ use trunkline_message_tree::{
 use trunkline_runtime::Attempt;
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::resolve_queue::Event;
+use trunkline_runtime::revert;
 use trunkline_session_store::{
     Activity, Follower, Kept, Note, Record, SessionInfo, StoreError, write_record,
 };
@@ -19,6 +20,7 @@ use crate::desk::place::{Place, Store};
 use crate::desk::store;
 use crate::shown::call::shown_call;
 use crate::shown::changes::{self, staged};
+use crate::shown::moves::{reverted, unread};
 use crate::shown::rule;
 use crate::shown::verdict::verdict;
 use crate::term::fault::{Exit, Fault};
@@ -199,6 +201,12 @@ fn shown_note(note: &Note) -> Option<String> {
             changes::told(&event)
         }
         ("resolve", "rule") => rule::event(&serde_json::from_str(&note.body).ok()?),
+        ("revert", "unread") => Some(unread(&serde_json::from_str(&note.body).ok()?)),
+        ("revert", "drained") => {
+            let record: revert::Record = serde_json::from_str(&note.body).ok()?;
+            // What was done is told with its move.
+            (!record.applied).then(|| reverted(&record))
+        }
         ("tree", "name") => {
             let Naming { name, kind, node, .. } = serde_json::from_str(&note.body).ok()?;
             let told = match node {

@@ -1,13 +1,17 @@
 //! `trunkline reflog`: every move of the head, and how it is taken back.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind};
+use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind, NodeId};
+use trunkline_runtime::revert;
 
 use crate::args::moves::Reflog;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::desk::store;
 use crate::reading::session::Reading;
+use crate::shown::moves::declined;
 use crate::shown::nodes::listed;
 use crate::shown::time::ago;
 use crate::term::fault::{Exit, Fault};
@@ -22,7 +26,13 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
     let reading = Reading::load(store.as_ref(), &info).await?;
     let tree = reading.tree();
     if args.json {
-        out::print_json(&json!({ "version": 1, "head": tree.head(), "moves": as_json(tree) }))?;
+        out::print_json(&json!({
+            "version": 1,
+            "head": tree.head(),
+            "moves": as_json(tree),
+            "refused_reverts": refused(&reading),
+            "unread_reverts": reading.unread_reverts(),
+        }))?;
         return Ok(Exit::Done);
     }
     let mut rows: Vec<[String; 5]> = tree
@@ -39,11 +49,13 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
         })
         .collect();
     rows.reverse();
+    let declined = declined_lines(&reading);
     if rows.is_empty() {
         tell("the head was never moved\n");
+        out::print(&declined)?;
         return Ok(Exit::Done);
     }
-    out::print(&table(&rows))?;
+    out::print(&format!("{}{declined}", table(&rows)))?;
     let name = store::short_name(store.as_ref(), &info.id).await;
     let next = [("undo", latest(tree.plan_undo(now()))), ("redo", latest(tree.plan_redo(now())))];
     for (command, of) in next {
@@ -53,6 +65,24 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
         tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
     }
     Ok(Exit::Done)
+}
+
+/// Lists the requests to go back that moved nothing, newest first, each with the message that asked.
+fn declined_lines(reading: &Reading) -> String {
+    let refused = refused(reading).into_iter().filter_map(|record| Some(record.call.as_ref()?.node));
+    let asked: BTreeSet<NodeId> =
+        refused.chain(reading.unread_reverts().iter().map(|request| request.call.node)).collect();
+    let mut lines = String::new();
+    for id in asked.into_iter().rev() {
+        for line in declined(reading, id).into_iter().rev() {
+            lines.push_str(&format!("{}  {line}\n", paint(BOLD, &id.to_string())));
+        }
+    }
+    lines
+}
+
+fn refused(reading: &Reading) -> Vec<&revert::Record> {
+    reading.reverts().iter().filter(|record| !record.applied).collect()
 }
 
 fn latest(planned: Option<HeadMove>) -> Option<MoveId> {

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part, ToolResult};
+use trunkline_runtime::revert;
 use trunkline_runtime::session_machine::reading::unanswered::Standing;
 
 use crate::args::Show;
@@ -14,6 +15,7 @@ use crate::reading::names::target;
 use crate::reading::session::Reading;
 use crate::shown::call::main_argument;
 use crate::shown::links::Links;
+use crate::shown::moves::declined;
 use crate::shown::nodes::span;
 use crate::shown::time::ago;
 use crate::shown::tree::{REDONE, note_word, redone};
@@ -55,6 +57,9 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
             shown.push_str(&shown_node((&reading, &links, &marks), id, node, limit));
+        }
+        for line in declined(&reading, id) {
+            shown.push_str(&format!("{line}\n\n"));
         }
         if one.is_some() {
             continue;
@@ -209,6 +214,11 @@ fn shown_media(word: &str, media: &Media) -> String {
     format!("{word}, {}, {from}", one_line(&media.media_type, 40))
 }
 
+/// The requests to revert that were read and refused.
+fn refused_json(reading: &Reading) -> Vec<&revert::Record> {
+    reading.reverts().iter().filter(|record| !record.applied).collect()
+}
+
 fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     let marks = Marks::of(reading);
     let nodes = ids.iter().filter_map(|id| {
@@ -230,6 +240,8 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
         "head": reading.tree().head(),
         "nodes": nodes.collect::<Vec<_>>(),
         "notes": reading.notes(),
+        "refused_reverts": refused_json(reading),
+        "unread_reverts": reading.unread_reverts(),
         "verdicts": verdicts_json(reading),
     })
 }

@@ -18,7 +18,7 @@ use crate::live::unbound;
 use crate::shown::call::{finished, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::files::{named_files, still_staged};
-use crate::shown::moves::{moved_line, reverted};
+use crate::shown::moves::{moved_line, reverted, unread};
 use crate::shown::verdict::verdict;
 use crate::shown::{binding, rule, step_back};
 use crate::term::limits::duration;
@@ -189,6 +189,7 @@ impl Progress {
                 }
             }
             Event::Reverted(record) => self.line(&reverted(record)),
+            Event::RevertUnread(request) => self.line(&unread(request)),
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &step_back::shown(open)))
             }

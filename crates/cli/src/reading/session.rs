@@ -92,6 +92,16 @@ impl Reading {
         self.view.notes()
     }
 
+    /// The requests to revert, applied and refused, oldest first.
+    pub(crate) fn reverts(&self) -> &[revert::Record] {
+        self.view.reverts()
+    }
+
+    /// The requests to revert that could not be read, oldest first.
+    pub(crate) fn unread_reverts(&self) -> &[revert::UnreadRequest] {
+        self.view.unread_reverts()
+    }
+
     /// The steps back that are proposed and that nobody has answered, oldest first.
     pub(crate) fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &revert::Proposal> {
         self.view.proposed_reverts()

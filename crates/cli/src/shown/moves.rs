@@ -3,6 +3,7 @@
 use trunkline_message_tree::{MessageTree, NodeId};
 use trunkline_runtime::revert::{self, Sentence};
 
+use crate::reading::session::Reading;
 use crate::shown::nodes::{listed, span};
 use crate::term::style::{BOLD, DIM, MAGENTA, YELLOW, paint};
 use crate::term::text::{count, one_line, wrapped};
@@ -48,6 +49,27 @@ pub(crate) fn reverted(record: &revert::Record) -> String {
             paint(YELLOW, &format!("⤺ not left: {reason}"))
         }
     }
+}
+
+/// Tells that a request to revert could not be read, with what the model wrote.
+pub(crate) fn unread(request: &revert::UnreadRequest) -> String {
+    let (fault, wrote) = (one_line(&request.fault, 200), one_line(&request.arguments, 120));
+    let wrote = if wrote.is_empty() { "nothing".to_owned() } else { wrote };
+    paint(YELLOW, &format!("⤺ not read: {fault}; the model wrote: {wrote}"))
+}
+
+/// Tells of the requests to revert in a message that moved nothing, in the order of their calls.
+pub(crate) fn declined(reading: &Reading, id: NodeId) -> Vec<String> {
+    let refused = reading.reverts().iter().filter(|record| !record.applied);
+    let refused = refused.filter_map(|record| Some((record.call.as_ref()?, reverted(record))));
+    let unread = reading.unread_reverts().iter().map(|request| (&request.call, unread(request)));
+    let mut told: Vec<(usize, String)> = refused
+        .chain(unread)
+        .filter(|(call, _)| call.node == id)
+        .map(|(call, line)| (call.index, line))
+        .collect();
+    told.sort_by_key(|(index, _)| *index);
+    told.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.

@@ -92,6 +92,11 @@ impl View {
         &self.state.revert.drained
     }
 
+    /// Returns the requests to revert whose arguments could not be read, oldest first.
+    pub fn unread_reverts(&self) -> &[trunkline_revert::UnreadRequest] {
+        &self.state.revert.unread
+    }
+
     /// Returns the steps back that are proposed and that nobody has answered, oldest first.
     pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
         self.state.revert.steps.open.open()

@@ -8,6 +8,7 @@ use trunkline_revert::Effects;
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
+use crate::acts::leaving::cut_short;
 use crate::acts::look;
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
@@ -16,6 +17,7 @@ use crate::acts::view::View;
 use crate::notes::decision;
 use crate::notes::journal::{CallFinished, call_finished, call_started};
 use crate::rules::{calls, gates};
+use crate::setup::catalogue::TRUNCATED;
 use crate::words::call::{CallPlace, Proposal, ToolOutput};
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
@@ -107,9 +109,13 @@ pub fn finish(
 pub fn answer(view: &View<'_>, answers: Vec<(CallPlace, String)>) -> Plan {
     let mut plan = Plan::nothing();
     for (call, text) in answers {
-        let result = ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
+        let result =
+            ToolResult { call_id: call.id.clone(), content: vec![Part::text(text.as_str())], is_error: true };
         plan.records.push(finished(&call, &result, false, view.at));
         plan.records.extend(gates::drop_gate(&view.state.resolve, &call, view.at));
+        if text == TRUNCATED {
+            plan.records.extend(cut_short(view, &call, &text));
+        }
         plan.events.push(Event::CallFinished { call, result, elapsed: None });
     }
     plan

@@ -23,9 +23,18 @@ pub(crate) struct Drained {
     /// For each revert call its index, what the model is told, and whether that is a refusal.
     pub(crate) answers: Vec<(u32, String, bool)>,
     plan: Option<Plan>,
-    refused: Vec<trunkline_revert::Record>,
+    /// What is recorded of the requests that move nothing, each with the index of its call.
+    declined: Vec<(usize, Declined)>,
     /// What needs a person, with their words that would leave.
     asked: Option<(trunkline_revert::Request, Vec<NodeId>)>,
+}
+
+/// A request that moves nothing.
+enum Declined {
+    /// It was read and refused.
+    Refused(Box<trunkline_revert::Record>),
+    /// Its arguments could not be read.
+    Unread(trunkline_revert::UnreadRequest),
 }
 
 /// The move that a turn ends in, ready to be recorded after its result nodes.
@@ -57,7 +66,13 @@ pub(crate) fn drain(state: &State, setting: &Setting, turn: &OpenTurn<'_>) -> Dr
         }
         match request {
             Ok(request) => requests.push(request),
-            Err(fault) => drained.answers.push((place.index as u32, fault.to_string(), true)),
+            Err(fault) => {
+                let (index, fault) = (place.index, fault.to_string());
+                let arguments = message.calls().nth(index).map_or("", |call| call.arguments.as_str());
+                let unread = trunkline_revert::UnreadRequest::new(place, &fault, arguments);
+                drained.answers.push((index as u32, fault, true));
+                drained.declined.push((index, Declined::Unread(unread)));
+            }
         }
     }
     let answers = trunkline_revert::drain(tree, &requests, mover);
@@ -77,11 +92,25 @@ pub(crate) fn drain(state: &State, setting: &Setting, turn: &OpenTurn<'_>) -> Dr
                 if let Reason::NeedsPerson { prompts, .. } = &refusal.reason {
                     drained.asked.get_or_insert((request.clone(), prompts.clone()));
                 }
-                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, mover));
+                let refused = trunkline_revert::Record::refused(request, &refusal, mover);
+                drained.declined.push((index as usize, Declined::Refused(Box::new(refused))));
             }
         }
     }
+    // The log tells of them in the order of their calls.
+    drained.declined.sort_by_key(|(index, _)| *index);
     drained
+}
+
+/// Returns the record of a request of which the reply has only a part; nothing if the call is none.
+pub(crate) fn cut_short(view: &View<'_>, place: &CallPlace, fault: &str) -> Option<Record> {
+    let message = view.state.tree.node(place.node).ok()?.message();
+    let call = message.calls().nth(place.index as usize)?;
+    let asks = view.setup.revert.is_some() && call.name == trunkline_revert::TOOL_NAME;
+    let (node, index, call_id) = (place.node, place.index as usize, call.id.clone());
+    let place = trunkline_revert::CallPlace { node, index, call_id };
+    let unread = trunkline_revert::UnreadRequest::new(place, fault, &call.arguments);
+    asks.then(|| notes::revert::unread(&unread, view.at))
 }
 
 impl Drained {
@@ -112,20 +141,24 @@ impl Drained {
         self.asked.as_ref().map(|(request, prompts)| (request, prompts.as_slice()))
     }
 
-    /// Returns the records of refusals, and the move if there is one.
+    /// Returns the records of the requests that move nothing, and the move if there is one.
     pub(crate) fn finish(
         &mut self,
         tree: &MessageTree,
         results: &[NodeId],
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
-        let refused = self.refused.iter().map(|record| notes::revert::drained(record, at)).collect();
+        let record = |(_, declined): &(usize, Declined)| match declined {
+            Declined::Refused(record) => notes::revert::drained(record, at),
+            Declined::Unread(request) => notes::revert::unread(request, at),
+        };
+        let declined = self.declined.iter().map(record).collect();
         let leaving = self.plan.take().map(|plan| {
             // Counted only where something leaves: it is a step for each node.
             let turn = trunkline_revert::turn(tree);
             Leaving { outcome: plan.outcome(results, at, turn), asks: false }
         });
-        (refused, leaving)
+        (declined, leaving)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{MoveId, NodeId, Timestamp};
-use trunkline_revert::{Break, CacheMiss, MergeRecord, Note, Observation, ProposalEvent, Record, SummaryBy};
+use trunkline_revert::{
+    Break, CacheMiss, MergeRecord, Note, Observation, ProposalEvent, Record, SummaryBy, UnreadRequest,
+};
 use trunkline_session_store::{Note as StoredNote, Record as Stored};
 
 use crate::notes::record::{note, read};
@@ -13,6 +15,8 @@ pub const LAYER: &str = "revert";
 /// The kind of a note that a revert leaves for the model.
 pub const NOTE: &str = "note";
 pub(crate) const DRAINED: &str = "drained";
+/// A request to revert whose arguments could not be read.
+pub(crate) const UNREAD: &str = "unread";
 pub(crate) const MERGE: &str = "merge";
 pub(crate) const CACHE_MISS: &str = "cache_miss";
 /// A summary was asked for, of a revert that had none.
@@ -56,7 +60,7 @@ pub(crate) struct Failed {
 
 /// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
 pub fn is_told(kind: &str) -> bool {
-    [NOTE, DRAINED, MERGE, PROPOSAL, BREAK].contains(&kind)
+    [NOTE, DRAINED, UNREAD, MERGE, PROPOSAL, BREAK].contains(&kind)
 }
 
 /// Returns the record of what a move leaves for the model.
@@ -67,6 +71,11 @@ pub(crate) fn told(told: &Note, at: Timestamp) -> Stored {
 /// Returns the record of a request to revert, applied or refused.
 pub(crate) fn drained(drained: &Record, at: Timestamp) -> Stored {
     note(LAYER, DRAINED, at, drained)
+}
+
+/// Returns the record of a request whose arguments could not be read.
+pub(crate) fn unread(request: &UnreadRequest, at: Timestamp) -> Stored {
+    note(LAYER, UNREAD, at, request)
 }
 
 /// Returns the record of a merge.
@@ -111,6 +120,7 @@ pub fn event(note: &StoredNote) -> Option<Event> {
     }
     match note.kind.as_str() {
         DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
+        UNREAD => read(note).ok().map(Event::RevertUnread),
         PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
         CACHE_MISS => {
             let miss: CacheMissNote = serde_json::from_str(&note.body).ok()?;

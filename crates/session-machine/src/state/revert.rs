@@ -9,7 +9,7 @@ use trunkline_session_store::Note as StoredNote;
 
 use crate::notes::record;
 use crate::notes::revert::{
-    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN,
+    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN, UNREAD,
 };
 use crate::setup::revert::Setting;
 use crate::state::steps::Steps;
@@ -22,6 +22,8 @@ pub struct Part {
     pub notes: Vec<Note>,
     /// Requests to revert, applied and refused, oldest first.
     pub drained: Vec<trunkline_revert::Record>,
+    /// Requests to revert that could not be read, oldest first.
+    pub unread: Vec<trunkline_revert::UnreadRequest>,
     /// Merges, oldest first.
     pub merges: Vec<trunkline_revert::MergeRecord>,
     /// How often a summary was asked for, by the move that has none.
@@ -55,6 +57,7 @@ impl Part {
                 *self.asked.entry(head_move).or_default() += 1;
             }
             // Like those, advice: what another version wrote must not make the whole session unreadable.
+            UNREAD => self.unread.extend(record::read::<trunkline_revert::UnreadRequest>(note).ok()),
             BREAK => self.breaks.extend(record::read::<trunkline_revert::Break>(note).ok()),
             FAILED => self.failed = record::read(note).ok().or(self.failed.take()),
             _ => {}

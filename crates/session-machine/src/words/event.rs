@@ -110,6 +110,8 @@ pub enum Event {
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.
     Reverted(trunkline_revert::Record),
+    /// A revert was asked for in a way that could not be read, so nothing was done.
+    RevertUnread(trunkline_revert::UnreadRequest),
     /// The first reply after a revert read less from the provider's cache than an unchanged prefix should have given.
     CacheMissed {
         /// The revert.
