@@ -33,7 +33,7 @@ pub enum BreakCause {
     Decay,
     /// A summary took the place of older messages.
     Compaction,
-    /// Old results were left out.
+    /// Results were left out: old ones by a rule, or those that the model asked for.
     Pruning,
     /// Something else, such as another model or other tools.
     #[default]
@@ -65,24 +65,37 @@ pub fn cache_break(
     policy: &RenderPolicy,
     breaks: &[Break],
 ) -> Option<Break> {
-    let (reply, _) = tree.nodes().rev().find(|(_, node)| is_reply(node))?;
-    cache_break_after(tree, notes, policy, breaks, (reply, crate::turn(tree)))
+    cache_break_at(tree, notes, policy, &Clock::new(crate::turn(tree)).with_breaks(breaks))
 }
 
-/// The same, where the newest reply and the turn clock are known.
+/// The same, with all that the next request is rendered with: also what the model asked to leave out.
+pub fn cache_break_at(
+    tree: &MessageTree,
+    notes: &[Note],
+    policy: &RenderPolicy,
+    clock: &Clock<'_>,
+) -> Option<Break> {
+    let (reply, _) = tree.nodes().rev().find(|(_, node)| is_reply(node))?;
+    cache_break_after(tree, notes, policy, clock, reply)
+}
+
+/// The same, where the newest reply is known.
 pub(crate) fn cache_break_after(
     tree: &MessageTree,
     notes: &[Note],
     policy: &RenderPolicy,
-    breaks: &[Break],
-    (reply, now_turn): (NodeId, u32),
+    clock: &Clock<'_>,
+    reply: NodeId,
 ) -> Option<Break> {
+    let (breaks, now_turn) = (clock.breaks, clock.now);
     let found = tree.node(reply).ok()?;
     // It is the newest one that the clock counts.
     let then_turn = now_turn.saturating_sub(1);
     let told_then = breaks.iter().take_while(|lost| lost.turn <= then_turn).count();
-    let (then, now) = (Clock::new(then_turn), Clock::new(now_turn));
-    let (then, now) = (then.with_breaks(&breaks[..told_then]), now.with_breaks(breaks));
+    let prunings_then = clock.prunings.map(|prunings| prunings.before(reply)).unwrap_or_default();
+    let asked_since = clock.prunings.is_some_and(|prunings| prunings.len() != prunings_then.len());
+    let now = *clock;
+    let then = Clock::new(then_turn).with_breaks(&breaks[..told_then]).with_prunings(&prunings_then);
 
     // Later moves are never made at older nodes.
     let latest = tree.moves().len().checked_sub(1).and_then(|latest| tree.reflog().nth(latest));
@@ -95,6 +108,7 @@ pub(crate) fn cache_break_after(
     let cut = |turn| policy.prune.and_then(|prune| prune.pruned_turns(turn));
     if !moved
         && !compacted
+        && !asked_since
         && cut(then_turn) == cut(now_turn)
         && (notes.is_empty() || placed(tree, notes, policy, &then) == placed(tree, notes, policy, &now))
     {

@@ -15,9 +15,9 @@ use trunkline_message_tree::{Link, Message, MessageTree, NodeId, ToolCall};
 
 use self::pairs::{Asked, Pairs};
 pub use self::text::mechanical;
+use crate::is_conversation_tool;
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{OUTLINE_TOOL_NAME, TOOL_NAME};
 
 /// The most entries that a list keeps: a ledger is stored with every note, and its text shows fewer.
 const MOST_ENTRIES: usize = 32;
@@ -356,7 +356,7 @@ fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(NodeId, &ToolCall) -> Optio
         let failed = answer.map(|result| result.is_error);
         // A call that is not whole must never run. If it has a result that reports no failure, it did all the same.
         let has_run = is_whole || failed == Some(false);
-        if [TOOL_NAME, OUTLINE_TOOL_NAME].contains(&call.name.as_str()) || (!has_run && failed.is_none()) {
+        if is_conversation_tool(&call.name) || (!has_run && failed.is_none()) {
             continue;
         }
         let declared = if has_run { effects(node, call) } else { Some(Effects::new(EffectClass::Pure)) };

@@ -15,8 +15,9 @@ use trunkline_message_tree::{Covered, Message, MessageList, MessageTree, Node, N
 use self::answered::Answered;
 use self::standing::{Changes, Standing};
 use crate::cache::cache_break_after;
+use crate::prune::left_out;
 use crate::render::{is_reply, shown_cover};
-use crate::{Break, Clock, Note, RenderPolicy, mark};
+use crate::{Break, Clock, Note, Prunings, RenderPolicy, mark};
 
 /// What [`render_at`](crate::render_at) and [`mark`] give for one session, kept up to date.
 ///
@@ -44,6 +45,9 @@ pub struct LiveContext {
     // What models wrote, which is what the turn clock counts, and the first node whose results stay whatever their size.
     replies: Vec<NodeId>,
     cut: Option<NodeId>,
+    // What the model asked to leave out, and what of that came since the last time.
+    prunings: Prunings,
+    asked: Vec<NodeId>,
     // How much of the tree was read.
     nodes: usize,
     moves: usize,
@@ -80,6 +84,8 @@ impl LiveContext {
             standing: Standing::default(),
             replies: Vec::new(),
             cut: None,
+            prunings: Prunings::default(),
+            asked: Vec::new(),
             nodes: 0,
             moves: 0,
             covering: 0,
@@ -116,7 +122,19 @@ impl LiveContext {
         let reply = *self.replies.last()?;
         let known =
             self.answered.as_ref().and_then(|answered| answered.cache_break(self, tree, notes, breaks));
-        known.unwrap_or_else(|| cache_break_after(tree, notes, &self.policy, breaks, (reply, self.turn())))
+        let clock = Clock::new(self.turn()).with_breaks(breaks).with_prunings(&self.prunings);
+        known.unwrap_or_else(|| cache_break_after(tree, notes, &self.policy, &clock, reply))
+    }
+
+    /// Takes in what the model asked to leave out; the next [`refresh`](LiveContext::refresh) leaves it out. Give all of it each
+    /// time; like the other lists it may only have grown.
+    pub fn leave_out(&mut self, prunings: &Prunings) {
+        if prunings.len() == self.prunings.len() {
+            return;
+        }
+        let new = prunings.iter().map(|(node, _)| node).filter(|node| !self.prunings.contains(*node));
+        self.asked.extend(new);
+        self.prunings = prunings.clone();
     }
 
     /// Returns the notes that have had their time and are shown all the same, as [`Rendered::delayed`](crate::Rendered::delayed) has
@@ -138,7 +156,7 @@ impl LiveContext {
     /// Always give the same tree, all notes in the order in which they were made, and all breaks of the cache, oldest first;
     /// each may only have grown. One that is shorter than before is taken for another session's, and all is rendered
     /// anew. Afterwards the messages are `mark(render_at(tree, notes, policy, clock).messages)`, with the turn clock of
-    /// the tree.
+    /// the tree and what [`leave_out`](LiveContext::leave_out) was given.
     ///
     /// Costs one step per node that came, that left the trunk or that joined it, and per note that these concern or that
     /// decays, plus one very small step per message behind a note that comes or goes. After a compaction everything
@@ -148,7 +166,8 @@ impl LiveContext {
     pub fn refresh(&mut self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> usize {
         let shrank = tree.len() < self.nodes || tree.moves().len() < self.moves;
         if shrank || notes.len() < self.standing.len() {
-            *self = LiveContext::new(self.policy);
+            let prunings = std::mem::take(&mut self.prunings);
+            *self = LiveContext { prunings, ..LiveContext::new(self.policy) };
         }
         let ids = tree.trunk().ids();
         let moves = &tree.moves()[self.moves..];
@@ -283,26 +302,30 @@ impl LiveContext {
         begin + pairs.take_while(|(new, old)| new == old).count()
     }
 
-    /// Leaves out the results before `from` whose time came, and returns the place of the first message that is another one
-    /// now.
+    /// Leaves out the results before `from` whose time came or that the model asked for, and returns the place of the first
+    /// message that is another one now.
     fn prune(&mut self, tree: &MessageTree, from: usize) -> Option<usize> {
         let turns = self.policy.prune.and_then(|prune| prune.pruned_turns(self.turn()));
         let cut = turns.and_then(|turns| self.replies.get(turns).copied());
         let was = std::mem::replace(&mut self.cut, cut);
-        if cut == was {
-            return None;
+        let asked = std::mem::take(&mut self.asked);
+        let mut depths = Vec::new();
+        if cut != was {
+            let before = |cut: NodeId| self.ids[..from].partition_point(|id| *id < cut);
+            depths.extend(was.map_or(0, before)..cut.map_or(0, before));
         }
-        let before = |cut: NodeId| self.ids[..from].partition_point(|id| *id < cut);
-        let depths = was.map_or(0, before)..cut.map_or(0, before);
+        let depth_of =
+            |id: NodeId| tree.node(id).ok().filter(|_| tree.is_on_trunk(id)).map(|node| node.depth());
+        depths.extend(asked.into_iter().filter_map(depth_of).filter(|depth| *depth < from));
         let mut changed = None;
         for depth in depths {
             let item = self.item(depth);
             // Whoever is covered is not shown, and neither is its result.
             let pruned = if item.covers { None } else { self.pruned(tree, item) };
-            if let Some(pruned) = pruned {
-                let place = self.starts[depth];
+            let place = self.starts[depth];
+            if let Some(pruned) = pruned.filter(|pruned| *self.messages[place] != *pruned) {
                 self.messages[place] = Arc::new(pruned);
-                changed.get_or_insert(place);
+                changed = Some(changed.map_or(place, |first: usize| first.min(place)));
             }
         }
         changed
@@ -310,8 +333,14 @@ impl LiveContext {
 
     /// Returns an item's own message as it is sent, if a result of it is left out.
     fn pruned(&self, tree: &MessageTree, item: Item) -> Option<Message> {
-        let prune =
-            self.policy.prune.filter(|_| !item.covers && self.cut.is_some_and(|cut| item.id < cut))?;
+        if item.covers {
+            return None;
+        }
+        let asked = self.prunings.contains(item.id);
+        let prune = self.policy.prune.filter(|_| self.cut.is_some_and(|cut| item.id < cut));
+        if !asked && prune.is_none() {
+            return None;
+        }
         let message = tree.node(item.id).ok()?.message();
         message.results().next()?;
         let mut at = item.first;
@@ -320,9 +349,11 @@ impl LiveContext {
             at = item.first;
             tree.node(item.id).ok().map(Node::message)
         });
-        let asked = std::iter::once(message).chain(earlier).find(|message| message.role == Role::Assistant);
-        let calls: Vec<&ToolCall> = asked.into_iter().flat_map(Message::calls).collect();
-        mark(vec![prune.pruned(message, &calls)?.0]).pop()
+        let called = std::iter::once(message).chain(earlier).find(|message| message.role == Role::Assistant);
+        let calls: Vec<&ToolCall> = called.into_iter().flat_map(Message::calls).collect();
+        let shorter =
+            if asked { left_out(message, &calls, |_| true) } else { prune?.pruned(message, &calls) };
+        mark(vec![shorter?.0]).pop()
     }
 
     /// Returns what stands at a depth.

@@ -11,16 +11,14 @@ use trunkline_message_tree::{
     Author, HeadMove, Link, MOST_MERGED, Message, MessageTree, MoveId, MoveKind, NodeId, Role, Timestamp,
 };
 
-use crate::mark::{disarm, is_invisible, plain};
+use crate::carried_words::{harmless, unlabelled};
 use crate::merge_refusal::names;
 use crate::one_line::one_line;
+use crate::own_branches::{MOST_TRIED, off_trunk};
 use crate::plan::{next_move, tool_names};
 use crate::refusal::LISTED;
 use crate::sentences::sentences;
-use crate::{MergeReason, MergeRefusal, Note, NoteKind, SummaryBy};
-
-/// The longest sentence, in characters; the rest is cut and ends in `…`.
-const MAX_SENTENCE_CHARS: usize = 500;
+use crate::{CallPlace, MergeReason, MergeRefusal, Note, NoteKind, OwnBranches, Price, Rates, SummaryBy};
 
 /// The most that one branch says, in characters.
 const MAX_BRANCH_CHARS: usize = 1_600;
@@ -30,9 +28,6 @@ const MAX_CHARS: usize = 16_000;
 
 /// How many sentences of the model's last message are taken, the first ones.
 const MAX_LAST_WORDS: usize = 4;
-
-/// At how many branches a refusal looks to name some that could be merged: each of them costs one step per note.
-const MOST_TRIED: usize = 64;
 
 /// Something that came of one branch or of several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +54,14 @@ pub struct Merge {
     pub sentences: Vec<Sentence>,
     /// How many more different sentences there were than there is room for.
     pub left_out: usize,
-    /// The names of the tools that were called there, each once, without `revert_to_state`.
+    /// The names of the tools that were called there, each once, without those that are about the conversation.
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
+    /// The call that asked; `None` if a person did.
+    pub call: Option<CallPlace>,
+    /// What it costs; `None` unless somebody reckoned it.
+    pub price: Option<Price>,
 }
 
 /// What a merge carried where, for a note that keeps the links.
@@ -82,6 +81,12 @@ pub struct MergeRecord {
     /// How many more sentences there were.
     #[serde(default)]
     pub left_out: usize,
+    /// The call that asked; `None` if a person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallPlace>,
+    /// What it costs in prompt tokens, if a model asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// What to write, in one batch, when a merge is carried out.
@@ -148,8 +153,54 @@ pub struct MergeOutcome {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn merge(tree: &MessageTree, notes: &[Note], tips: &[NodeId]) -> Result<Merge, MergeRefusal> {
+    merge_ends(tree, notes, tips, Works::Newest)
+}
+
+/// Decides what a merge of branches would say that a model has left itself, each named by any node of it. Else as
+/// [`merge`].
+///
+/// # Errors
+///
+/// A [`MergeRefusal`] with its [`MergeReason`] and branches of the model that could be merged.
+pub fn merge_own(
+    tree: &MessageTree,
+    notes: &[Note],
+    own: &OwnBranches<'_>,
+    nodes: &[NodeId],
+) -> Result<Merge, MergeRefusal> {
+    let mut tips: Vec<NodeId> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        match own.tip_of(*node) {
+            Ok(tip) if tips.contains(&tip) => {}
+            Ok(tip) => tips.push(tip),
+            Err(why) => {
+                let works = View::new(tree, notes).working(own.newest());
+                return Err(MergeRefusal { reason: MergeReason::NotOwn { node: *node, why }, works });
+            }
+        }
+    }
+    merge_ends(tree, notes, &tips, Works::Of(own))
+}
+
+/// Which branches a refusal names.
+#[derive(Copy, Clone)]
+enum Works<'a> {
+    Newest,
+    Of(&'a OwnBranches<'a>),
+}
+
+fn merge_ends(
+    tree: &MessageTree,
+    notes: &[Note],
+    tips: &[NodeId],
+    works: Works<'_>,
+) -> Result<Merge, MergeRefusal> {
     let view = View::new(tree, notes);
-    let refuse = |reason| Err(MergeRefusal { reason, works: view.newest_working() });
+    let works = || match works {
+        Works::Newest => view.newest_working(),
+        Works::Of(own) => view.working(own.newest()),
+    };
+    let refuse = |reason| Err(MergeRefusal { reason, works: works() });
     if tips.is_empty() {
         return refuse(MergeReason::NoBranch);
     }
@@ -192,10 +243,28 @@ pub fn merge(tree: &MessageTree, notes: &[Note], tips: &[NodeId]) -> Result<Merg
         left_out,
         tools: tool_names(tree, &spans),
         move_id: next_move(tree),
+        call: None,
+        price: None,
     })
 }
 
 impl Merge {
+    /// Names the call that asked, and says what the merge costs: what it adds has to be read, and nothing before it anew.
+    #[must_use]
+    pub fn asked_by(self, call: CallPlace, tree: &MessageTree, rates: &Rates) -> Self {
+        let price = Price::at(tree, self.into, (&self.text(), std::iter::empty()), [], rates);
+        Merge { call: Some(call), price: Some(price), ..self }
+    }
+
+    /// Returns what the call's own result says; `priced` tells whether it states the price.
+    pub fn result_text(&self, priced: bool) -> String {
+        let price = self.price.as_ref().filter(|_| priced);
+        let price = price.map(|price| format!("; {}", price.text())).unwrap_or_default();
+        let lines = self.sentences.len();
+        let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+        format!("merge applied: what came of {} follows, {lines}{price}", names(&self.with))
+    }
+
     /// Returns what the model reads, one sentence a line. The same merge always gives the same text.
     ///
     /// A line ends in the nodes that it comes from, such as `(n12, n15)`; nothing else in it looks like that.
@@ -237,6 +306,8 @@ impl Merge {
             with: self.with.clone(),
             sentences: self.sentences.clone(),
             left_out: self.left_out,
+            call: self.call.clone(),
+            price: self.price.clone(),
         }
     }
 }
@@ -354,19 +425,20 @@ impl<'a> View<'a> {
         // A line leaves the trunk only by a move, so its end was once the head.
         let mut left: Vec<NodeId> = self.tree.moves().iter().map(|head_move| head_move.from).collect();
         left.sort_unstable_by(|a, b| b.cmp(a));
-        let (mut seen, mut works, mut tried) = (HashSet::new(), Vec::new(), 0);
-        for tip in left {
-            if works.len() == LISTED || tried == MOST_TRIED {
-                break;
-            }
+        let mut seen = HashSet::new();
+        let ends = left.into_iter().filter(|tip| {
             // Younger ends came first, so what they have passed is no end.
-            let is_end = !seen.contains(&tip) && !self.tree.is_on_trunk(tip);
-            let _seen_before = off_trunk(self.tree, tip).find(|id| !seen.insert(*id));
-            tried += usize::from(is_end);
-            if is_end && self.branch(tip).is_ok() {
-                works.push(tip);
-            }
-        }
+            let is_end = !seen.contains(tip) && !self.tree.is_on_trunk(*tip);
+            let _seen_before = off_trunk(self.tree, *tip).find(|id| !seen.insert(*id));
+            is_end
+        });
+        self.working(ends)
+    }
+
+    /// Returns those of these ends, newest first, that could be merged, oldest first.
+    fn working(&self, ends: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let tried = ends.into_iter().take(MOST_TRIED).filter(|tip| self.branch(*tip).is_ok());
+        let mut works: Vec<NodeId> = tried.take(LISTED).collect();
         works.reverse();
         works
     }
@@ -381,12 +453,6 @@ impl<'a> View<'a> {
     fn role(&self, node: NodeId) -> Option<Role> {
         self.tree.node(node).ok().map(|node| node.message().role)
     }
-}
-
-/// Returns the nodes of a line that are not on the trunk, its end first.
-fn off_trunk(tree: &MessageTree, tip: NodeId) -> impl Iterator<Item = NodeId> {
-    let line = tree.ancestry(tip).into_iter().flatten().map(|(id, _)| id);
-    line.take_while(|id| !tree.is_on_trunk(*id))
 }
 
 /// Returns the first tip that lies on the line to another one, and that one.
@@ -471,56 +537,4 @@ fn say_once(sentences: Vec<Sentence>) -> Vec<Sentence> {
         }
     }
     said
-}
-
-/// Takes the colon off words of a model that begin like a note.
-fn unlabelled(text: String) -> String {
-    let kinds = [NoteKind::Outcome, NoteKind::Checkpoint, NoteKind::Finding, NoteKind::Lesson];
-    let is_label = |word: &str| kinds.iter().any(|kind| word.trim().eq_ignore_ascii_case(&kind.to_string()));
-    match text.split_once(':') {
-        Some((word, rest)) if is_label(word) => format!("{word} –{rest}"),
-        _ => text,
-    }
-}
-
-/// Returns the text on one bounded line that looks like neither marks, notes nor sources.
-fn harmless(text: &str) -> String {
-    let line = one_line(text, MAX_SENTENCE_CHARS);
-    let line = disarm(&line);
-    let mut text = String::with_capacity(line.len());
-    let mut rest = &*line;
-    while let Some(open) = rest.find(['(', '（']) {
-        let (before, from) = rest.split_at(open);
-        text.push_str(before);
-        let bracket = from.chars().next().unwrap_or('(');
-        let inside = &from[bracket.len_utf8()..];
-        // In `f(n1)` it is code, which a model must be able to read.
-        let glued = text.chars().next_back().is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        let close =
-            inside.find([')', '(', '）', '（']).filter(|close| inside[*close..].starts_with([')', '）']));
-        match close.filter(|close| !glued && names_nodes(&inside[..*close])) {
-            Some(close) => {
-                text.push('{');
-                text.push_str(&inside[..close]);
-                text.push('}');
-                rest = inside[close..].strip_prefix([')', '）']).unwrap_or_default();
-            }
-            None => {
-                text.push(bracket);
-                rest = inside;
-            }
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
-/// Returns whether the text is a list of nodes, as in `n12, n15`, also in full-width signs.
-fn names_nodes(text: &str) -> bool {
-    text.split([',', '，', '、']).all(|name| {
-        let mut signs =
-            name.chars().filter(|c| !is_invisible(*c) && !c.is_whitespace()).map(plain).peekable();
-        let is_node = signs.next().is_some_and(|c| c.eq_ignore_ascii_case(&'n')) && signs.peek().is_some();
-        is_node && signs.all(|c| c.is_ascii_digit())
-    })
 }

@@ -4,17 +4,41 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{MOST_MERGED, NodeId};
+
+use crate::returning::why_not_own;
+use crate::{CallPlace, NotOwn};
 
 /// A merge that was not made; the tree stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("merge refused: {reason}{}", cure(works))]
+#[error("merge refused: {reason}{}", cure(reason, works))]
 #[non_exhaustive]
 pub struct MergeRefusal {
     /// Why.
     pub reason: MergeReason,
     /// The ends of the newest branches each of which could be merged, at most eight, oldest first.
     pub works: Vec<NodeId>,
+}
+
+/// What is kept of a model's merge that was refused, for the log and for observers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct MergeRefused {
+    /// The branches as they were named; none if that could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<NodeId>,
+    /// The refusal as the model read it.
+    pub reason: String,
+    /// The call that asked.
+    pub call: CallPlace,
+}
+
+impl MergeRefused {
+    /// Returns what is kept of a merge that was refused with these words.
+    pub fn new(branches: Vec<NodeId>, reason: String, call: CallPlace) -> Self {
+        MergeRefused { branches, reason, call }
+    }
 }
 
 /// Why a merge is refused.
@@ -52,6 +76,15 @@ pub enum MergeReason {
         /// The node that merged it.
         by: NodeId,
     },
+    /// A model named a node of no branch that it left itself.
+    NotOwn {
+        /// The node that was named.
+        node: NodeId,
+        /// Why.
+        why: NotOwn,
+    },
+    /// Another request of the same turn changed the conversation.
+    OtherMove,
     /// Nothing came of the branch, or nothing that is not said already.
     NothingToSay {
         /// The node that was named.
@@ -75,6 +108,10 @@ impl fmt::Display for MergeReason {
                 write!(f, "{tip} lies on the branch that ends in {within}; name {within} alone")
             }
             MergeReason::AlreadyMerged { tip, by } => write!(f, "{tip} was merged before, by {by}"),
+            MergeReason::NotOwn { node, why } => why_not_own(f, *node, *why),
+            MergeReason::OtherMove => {
+                f.write_str("another request of this turn changed the conversation first")
+            }
             MergeReason::NothingToSay { tip, stands_at: None } => {
                 write!(f, "nothing came of {tip}: it has no note with a summary and no words of a model")
             }
@@ -86,8 +123,9 @@ impl fmt::Display for MergeReason {
 }
 
 /// Returns the second half of a refusal: what to name instead.
-fn cure(works: &[NodeId]) -> String {
+fn cure(reason: &MergeReason, works: &[NodeId]) -> String {
     match works {
+        _ if *reason == MergeReason::OtherMove => String::new(),
         [] => "; there is no branch that could be merged now".to_owned(),
         _ => format!("; branches that could be merged: {} (newest last)", names(works)),
     }

@@ -131,6 +131,9 @@ pub struct Note {
     /// What was already done on the branch. Notes of earlier versions have none, and read as they always did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Ledger>,
+    /// The first node of the branch that the model went back to with this move; `None` if it left a branch for an earlier node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<NodeId>,
 }
 
 impl Note {
@@ -164,6 +167,7 @@ impl Note {
             abandoned: abandoned.to_vec(),
             turn,
             ledger: None,
+            back: None,
         })
     }
 
@@ -184,6 +188,7 @@ impl Note {
             tools: of.tools.clone(),
             turn,
             ledger: None,
+            back: None,
         }
     }
 
@@ -234,6 +239,7 @@ impl Note {
         // Whoever wrote the summary: what nobody said is not put into the mover's mouth.
         let own = self.by == SummaryBy::Mover && said != left;
         let mut line = match self.mover() {
+            _ if self.back.is_some() => self.came_back(&said, &left),
             Some(mover) if own => format!("{mover} went back here: {said}"),
             Some(mover) if said != left => format!("{mover} went back here; what was left: {said}"),
             Some(mover) => format!("{mover} went back here"),
@@ -251,7 +257,8 @@ impl Note {
             None if self.tools.is_empty() => "",
             None => "What tools changed there, files included, was not undone. ",
         };
-        format!("[{}] {}\n{done}{effects}{}", self.kind.label(), harmless(&line), self.kind.forward())
+        let forward = if self.back.is_some() { NoteKind::Undone.forward() } else { self.kind.forward() };
+        format!("[{}] {}\n{done}{effects}{forward}", self.kind.label(), harmless(&line))
     }
 
     /// Returns who went back, where that is not the one who reads it: a model would take another's step for its own.
@@ -262,6 +269,13 @@ impl Note {
             Author::Harness => Some("the harness"),
             _ => None,
         }
+    }
+
+    /// Says that a branch stands again, which may end in a result that says that it was left.
+    fn came_back(&self, said: &str, left: &str) -> String {
+        let first = self.back.unwrap_or(self.anchor);
+        let said = if said == left { String::new() } else { format!("; what was left for it: {said}") };
+        format!("you came back to this branch: the messages from {first} on stand again{said}")
     }
 
     /// Returns a summary that came later with what it is about: what stands between is not part of it.

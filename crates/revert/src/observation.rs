@@ -7,7 +7,7 @@ use trunkline_message_tree::{MediaSource, Message, NodeId, Part, ToolCall, ToolR
 use crate::gist::Gist;
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{Digest, OUTLINE_TOOL_NAME, TOOL_NAME};
+use crate::{Digest, is_conversation_tool};
 
 /// How many calls of one turn are told apart; the rest count as one.
 pub(crate) const MOST_CALLS: usize = 64;
@@ -216,10 +216,11 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Returns a turn of these calls. Those of `revert_to_state` and `list_revert_targets` are left out: what they answer
-    /// grows with the conversation and says nothing of the work. From the 64th on all count as one.
+    /// Returns a turn of these calls. Those that are about the conversation itself are left out
+    /// ([`is_conversation_tool`]): what they answer grows with it, or says once more what was known, and says nothing of the
+    /// work. From the 64th on all count as one.
     pub fn new(node: NodeId, calls: impl IntoIterator<Item = Seen>) -> Self {
-        let work = |call: &Seen| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(&call.tool.as_str());
+        let work = |call: &Seen| !is_conversation_tool(&call.tool);
         let mut calls: Vec<Seen> = calls.into_iter().filter(work).collect();
         if calls.len() > MOST_CALLS {
             let rest = calls.split_off(MOST_CALLS - 1);
@@ -274,6 +275,16 @@ pub enum StallEvent {
         /// each time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lesson: Option<Digest>,
+    },
+    /// A model went back to a branch that it had left.
+    Returned {
+        /// The head from then on.
+        to: NodeId,
+        /// [`Digest::of_lesson`] of its summary, as of a revert.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lesson: Option<Digest>,
+        /// The first nodes of the branch that was left and of the one that came back.
+        between: (NodeId, NodeId),
     },
     /// A person wrote, or moved the head: they know of something that the watch does not, so it starts over.
     Person {

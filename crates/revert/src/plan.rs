@@ -11,9 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{
-    CallPlace, OUTLINE_TOOL_NAME, Price, PromptCopy, Reason, Refusal, Request, TOOL_NAME, Uncovered,
-};
+use crate::{CallPlace, Price, PromptCopy, Reason, Refusal, Request, Uncovered, is_conversation_tool};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -80,6 +78,11 @@ pub struct Plan {
     pub price: Option<Price>,
     /// What is shown again that a compaction stood for; `None` if that is nothing.
     pub uncovered: Option<Uncovered>,
+    /// The nodes that come back to the trunk, oldest first; empty unless the model goes back to a branch that it left, see
+    /// [`plan_return`](crate::plan_return).
+    pub back: Vec<NodeId>,
+    /// The last node that stays: the target, or where the branch parts that comes back.
+    pub(crate) stays: NodeId,
 }
 
 impl Plan {
@@ -98,6 +101,15 @@ impl Plan {
             count => format!(", followed by copies of the {count} user messages that were left"),
         };
         let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
+        if let Some(first) = self.back.first() {
+            return format!(
+                "return applied ({}): the conversation goes on from {target}, the end of the branch that begins with \
+                 {first}; what came after {} was left, and a note ({note}) stands behind {target}{}{price}",
+                request.category,
+                self.stays,
+                self.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default()
+            );
+        }
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
              and a note ({note}) stands there{rebased}{}{price}",
@@ -113,6 +125,11 @@ impl Plan {
             uncovered.window_tokens = Some(window_tokens);
         }
         self
+    }
+
+    /// Returns the last node that stays: the target, or where the branch parts that comes back.
+    pub fn stays(&self) -> NodeId {
+        self.stays
     }
 
     /// Returns the kind of head move that the plan makes.
@@ -187,6 +204,8 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         move_id: next_move(tree),
         price: None,
         uncovered: Uncovered::by(tree, ids[end]),
+        back: Vec::new(),
+        stays: ids[end],
     })
 }
 
@@ -226,7 +245,7 @@ pub(crate) fn tool_names(tree: &MessageTree, nodes: &[NodeId]) -> Vec<String> {
     let messages = nodes.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
     let names = messages.flat_map(|message| message.calls()).map(|call| call.name.as_str());
     names
-        .filter(|name| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(name) && seen.insert(*name))
+        .filter(|name| !is_conversation_tool(name) && seen.insert(*name))
         .map(|name| one_line(name, 64))
         .filter(|name| !name.is_empty())
         .collect()

@@ -16,6 +16,9 @@ use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 pub(crate) use self::measure::{Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of};
 use crate::Plan;
 
+/// About how many bytes the line has that stands in place of a result.
+const LINE_BYTES: u64 = 90;
+
 /// Where a provider's cache can end.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -148,6 +151,39 @@ impl Price {
         let stays = measure.tokens(note.len() as u64 + copies.map(bytes_of).sum::<u64>());
         let leaves = measure.tokens(appended.into_iter().map(bytes_of).sum());
         Price::measured(tree, &cut, &measure, (stays, leaves), rates)
+    }
+
+    /// Returns the price of leaving out what these nodes of the trunk hold.
+    pub(crate) fn without(tree: &MessageTree, nodes: &[NodeId], rates: &Rates) -> Price {
+        let first = nodes.iter().filter(|node| tree.is_on_trunk(**node)).min_by_key(|node| node.index());
+        let before = first.and_then(|first| tree.node(*first).ok()?.parent()).unwrap_or(tree.head());
+        let cut = Cut::at(tree, before);
+        let measure = Measure::new(tree, cut.position);
+        let messages = nodes.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
+        let (mut leaves, mut stays) = (0_u64, 0_u64);
+        for message in messages {
+            leaves += bytes_of(message);
+            stays += message.results().count() as u64 * LINE_BYTES;
+        }
+        let (kept, kept_exact) = measure.tokens_before(cut.position);
+        let (whole, _) = measure.tokens_before(measure.end());
+        let behind = whole.max(kept) - kept;
+        let leaving = measure.tokens(leaves.saturating_sub(stays)).min(behind);
+        let (cached, cached_exact) = measure.cached_before(cut.position, rates);
+        let (cached_now, _) = measure.cached_before(measure.end(), rates);
+        let recached = (kept - cached).saturating_add(behind - leaving);
+        Price {
+            leaving,
+            kept,
+            cached,
+            recached,
+            pays_after_turns: rates
+                .pays_after((cached_now, whole.max(kept).saturating_sub(cached_now)), (cached, recached)),
+            estimated: true,
+            kept_estimated: !kept_exact,
+            counted: measure.counted(),
+            expected: Expected::new(cached, cached_exact, rates.grain, measure::reads(tree)),
+        }
     }
 
     /// `stays` and `leaves` are tokens that no request has held yet.

@@ -269,7 +269,8 @@ impl Proposals {
         let answered = |proposal: &Proposal| {
             let gone = leaving.is_some_and(|record| proposal.is_left(&record.abandoned));
             let stall = proposal.source() == Source::Stall;
-            let taken = leaving.and_then(|record| record.move_id);
+            // Going to a branch is no step back.
+            let taken = leaving.filter(|record| record.back.is_empty()).and_then(|record| record.move_id);
             let taken = taken.filter(|_| stall && proposal.request.is_some());
             let (answer, by) = match taken {
                 Some(move_id) => (Answer::Accepted { move_id }, Author::Model),

@@ -65,27 +65,37 @@ impl PrunePolicy {
     ///
     /// `calls` are those of the newest assistant message before it.
     pub(crate) fn pruned(&self, message: &Message, calls: &[&ToolCall]) -> Option<(Message, Vec<Pruned>)> {
-        let too_long = |result: &ToolResult| !result.is_error && bytes(result) > self.larger_than_bytes;
-        if !message.results().any(too_long) {
-            return None;
-        }
-        let mut copy = message.clone();
-        let mut left_out = Vec::new();
-        for block in &mut copy.content {
-            let Content::ToolResult(result) = block else { continue };
-            if !too_long(result) {
-                continue;
-            }
-            let call = calls.iter().find(|call| call.id == result.call_id);
-            let tool = call.map_or_else(|| A_TOOL.to_owned(), |call| one_line(&call.name, MAX_NAME_CHARS));
-            let bytes = bytes(result);
-            // A name that a model made up could say anything.
-            let said = if is_plain_name(&tool) { &tool } else { A_TOOL };
-            result.content = vec![Part::text(format!("{PRUNED_LABEL} {bytes} bytes that {said} {LEFT_OUT}"))];
-            left_out.push(Pruned { node: message.node, call_id: result.call_id.clone(), tool, bytes });
-        }
-        Some((copy, left_out))
+        left_out(message, calls, |result| !result.is_error && bytes(result) > self.larger_than_bytes)
     }
+}
+
+/// Returns the message with these of its results left out, and what that was; `None` if there are none.
+///
+/// `calls` are those of the newest assistant message before it.
+pub(crate) fn left_out(
+    message: &Message,
+    calls: &[&ToolCall],
+    which: impl Fn(&ToolResult) -> bool,
+) -> Option<(Message, Vec<Pruned>)> {
+    if !message.results().any(&which) {
+        return None;
+    }
+    let mut copy = message.clone();
+    let mut left_out = Vec::new();
+    for block in &mut copy.content {
+        let Content::ToolResult(result) = block else { continue };
+        if !which(result) {
+            continue;
+        }
+        let call = calls.iter().find(|call| call.id == result.call_id);
+        let tool = call.map_or_else(|| A_TOOL.to_owned(), |call| one_line(&call.name, MAX_NAME_CHARS));
+        let bytes = bytes(result);
+        // A name that a model made up could say anything.
+        let said = if is_plain_name(&tool) { &tool } else { A_TOOL };
+        result.content = vec![Part::text(format!("{PRUNED_LABEL} {bytes} bytes that {said} {LEFT_OUT}"))];
+        left_out.push(Pruned { node: message.node, call_id: result.call_id.clone(), tool, bytes });
+    }
+    Some((copy, left_out))
 }
 
 /// A result that was left out of a prompt.
@@ -120,7 +130,8 @@ fn is_plain_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(plain)
 }
 
-fn bytes(result: &ToolResult) -> usize {
+/// Returns the bytes of a result, pictures and documents as they are stored.
+pub(crate) fn bytes(result: &ToolResult) -> usize {
     let part = |part: &Part| match part {
         Part::Text { text } => text.len(),
         Part::Opaque { json, .. } => json.len(),

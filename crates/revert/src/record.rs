@@ -50,6 +50,9 @@ pub struct Record {
     /// What is shown again that a compaction stood for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncovered: Option<Uncovered>,
+    /// The nodes that came back to the trunk, oldest first; empty unless the model went back to a branch that it had left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<NodeId>,
 }
 
 /// Words of a person that left the trunk and follow on the new branch.
@@ -85,6 +88,10 @@ impl PromptCopy {
 impl Record {
     /// Returns the record of a request that was refused.
     pub fn refused(request: &Request, refusal: &Refusal, mover: Mover) -> Self {
+        Record::not_applied(request, refusal.to_string(), mover)
+    }
+
+    pub(crate) fn not_applied(request: &Request, reason: String, mover: Mover) -> Self {
         Record {
             category: request.category,
             target: request.target,
@@ -92,13 +99,14 @@ impl Record {
             abandoned: Vec::new(),
             summary: request.summary.clone(),
             applied: false,
-            reason: Some(refusal.to_string()),
+            reason: Some(reason),
             author: mover.author,
             call: request.call.clone(),
             move_id: None,
             rebased: Vec::new(),
             price: None,
             uncovered: None,
+            back: Vec::new(),
         }
     }
 }
@@ -115,6 +123,8 @@ pub struct Outcome {
     pub record: Record,
     /// The words of a person to append after the move, in order; see [`Outcome::with_copies`].
     pub copies: Vec<PromptCopy>,
+    /// The last node that stays where it is: where the move goes, or, of a return to a branch, where that branch parts.
+    pub stays: NodeId,
 }
 
 impl Outcome {
@@ -150,8 +160,10 @@ impl Outcome {
         rates: &Rates,
     ) -> Self {
         let copies = self.copies.iter().map(|copy| &copy.message);
+        // What comes back may be cached still, and nobody knows for how long: it counts as read anew.
+        let back = self.record.back.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
         let note = self.note.rendered();
-        self.record.price = Some(Price::at(tree, self.head_move.to, (&note, copies), appended, rates));
+        self.record.price = Some(Price::at(tree, self.stays, (&note, back.chain(copies)), appended, rates));
         self
     }
 }
@@ -180,6 +192,7 @@ impl Plan {
             tools: self.tools,
             turn,
             ledger: None,
+            back: self.back.first().copied(),
         };
         let record = Record {
             category,
@@ -195,7 +208,9 @@ impl Plan {
             rebased: Vec::new(),
             price: None,
             uncovered: self.uncovered,
+            back: self.back,
         };
-        Outcome { copies: self.copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }
+        let head_move = HeadMove { from, to: self.target, kind, at };
+        Outcome { copies: self.copies, head_move, note, record, stays: self.stays }
     }
 }

@@ -74,6 +74,8 @@ pub enum Reason {
         /// Where that one went.
         target: NodeId,
     },
+    /// Another request of the same turn changed the conversation: the model went back to a branch, or merged one.
+    OtherMove,
 }
 
 impl fmt::Display for Reason {
@@ -107,6 +109,9 @@ impl fmt::Display for Reason {
             Reason::OtherApplied { target } => {
                 write!(f, "revert refused: another revert of this turn was applied first, to {target}")
             }
+            Reason::OtherMove => {
+                f.write_str("revert refused: another request of this turn changed the conversation first")
+            }
         }
     }
 }
@@ -114,7 +119,7 @@ impl fmt::Display for Reason {
 /// Returns the second half of a refusal: what to ask for instead.
 fn cure(reason: &Reason, works: &[NodeId]) -> String {
     match reason {
-        Reason::CallLeft { .. } | Reason::OtherApplied { .. } => String::new(),
+        Reason::CallLeft { .. } | Reason::OtherApplied { .. } | Reason::OtherMove => String::new(),
         _ if works.is_empty() => "; no target would work now".to_owned(),
         _ => format!("; targets that would work: {} (newest last)", listed(works)),
     }

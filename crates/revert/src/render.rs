@@ -10,7 +10,8 @@ use trunkline_message_tree::{Message, MessageTree, MoveId, Node, Role, ToolCall,
 
 use crate::boundary::group_end;
 use crate::mark::disarm_message;
-use crate::{Break, Note, NoteKind, PrunePolicy, Pruned};
+use crate::prune::left_out;
+use crate::{Break, Note, NoteKind, PrunePolicy, Pruned, Prunings};
 
 /// What stands in place of notes that decayed between two assistant messages, so that roles still alternate.
 pub(crate) const STUB: &str = "[revert-note] An older note stood here.";
@@ -80,18 +81,26 @@ pub struct Clock<'a> {
     pub now: u32,
     /// When and where the provider's cache was lost so far, oldest first; only [`Decay::CacheMinding`] looks at it.
     pub breaks: &'a [Break],
+    /// The results that the model asked to leave out; `None` if there are none.
+    pub prunings: Option<&'a Prunings>,
 }
 
 impl<'a> Clock<'a> {
     /// Returns a clock for a cache that was never lost, or that nobody minds.
     pub fn new(now: u32) -> Self {
-        Clock { now, breaks: &[] }
+        Clock { now, breaks: &[], prunings: None }
     }
 
     /// Adds when the cache was lost.
     #[must_use]
     pub fn with_breaks(self, breaks: &'a [Break]) -> Self {
         Clock { breaks, ..self }
+    }
+
+    /// Adds what the model asked to leave out.
+    #[must_use]
+    pub fn with_prunings(self, prunings: &'a Prunings) -> Self {
+        Clock { prunings: Some(prunings), ..self }
     }
 }
 
@@ -211,8 +220,8 @@ pub fn render(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, now_tur
 ///
 /// Notes of one anchor follow in the order in which they were made. Between two assistant messages a fixed stub takes
 /// the place of notes that have all decayed. A node that covers a span stands in its place with the notes of the span
-/// that are shown now directly after it: no summary can know what was learned on branches that were left. Results that the policy prunes are shown as one line
-/// that says so. The raw trunk is [`MessageTree::trunk`]; nothing of it changes.
+/// that are shown now directly after it: no summary can know what was learned on branches that were left. Results that the policy prunes,
+/// or that the model asked to leave out, are shown as one line that says so. The raw trunk is [`MessageTree::trunk`]; nothing of it changes.
 pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clock<'_>) -> Rendered {
     let mut placed = placed(tree, notes, policy, clock).into_iter().peekable();
     let pruned_before = policy.prune.and_then(|prune| Some((prune, prune.cut(tree, clock.now)?)));
@@ -220,7 +229,7 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
     let mut messages: Vec<Message> = Vec::with_capacity(length + placed.len());
     let mut depths = Vec::with_capacity(length + placed.len());
     let mut delays: Vec<(usize, usize)> = Vec::new();
-    let mut left_out: Vec<Pruned> = Vec::new();
+    let mut all_left_out: Vec<Pruned> = Vec::new();
     let mut calls: Vec<&ToolCall> = Vec::new();
     let mut items = tree.trunk().items().peekable();
     let mut depth = 0;
@@ -234,13 +243,19 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
             TrunkItem::Cover { span: (first, last), .. } => (first, last, true),
         };
         depths.push(first);
-        match pruned_before
-            .filter(|(_, cut)| item.id() < *cut)
-            .map(|(prune, _)| prune.pruned(message, &calls))
-        {
+        let by_rule = pruned_before.filter(|(_, cut)| item.id() < *cut);
+        let asked = clock.prunings.is_some_and(|prunings| prunings.contains(item.id()));
+        match by_rule.map(|(prune, _)| prune.pruned(message, &calls)).filter(|_| !asked) {
+            None if asked && !covered => match left_out(message, &calls, |_| true) {
+                Some((shorter, pruned)) => {
+                    all_left_out.extend(pruned);
+                    messages.push(shorter);
+                }
+                None => messages.push(message.clone()),
+            },
             _ if covered => messages.push(shown_cover(message)),
             Some(Some((shorter, pruned))) => {
-                left_out.extend(pruned);
+                all_left_out.extend(pruned);
                 messages.push(shorter);
             }
             _ => messages.push(message.clone()),
@@ -272,7 +287,7 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
         }
     }
     let delayed = delays.into_iter().map(|(note, at)| (note, messages.len() - at - 1)).collect();
-    Rendered { messages, delayed, pruned: left_out, depths }
+    Rendered { messages, delayed, pruned: all_left_out, depths }
 }
 
 /// Returns a covering node as it is sent: without its name, which is on no trunk and so no place to go back to.

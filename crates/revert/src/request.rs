@@ -116,36 +116,90 @@ impl Request {
     ///
     /// Any [`ArgumentError`]; its text is meant for the model.
     pub fn parse(arguments: &str) -> Result<Self, ArgumentError> {
-        let fields: Map<String, Value> = if arguments.trim().is_empty() {
-            Map::new()
-        } else {
-            serde_json::from_str(arguments)
-                .map_err(|error| ArgumentError::NotAnObject { reason: error.to_string() })?
-        };
-        let present = |name| fields.get(name).filter(|value| !value.is_null());
+        let fields = Fields::parse(arguments)?;
+        let category = fields.category()?;
+        let step = fields.present("step").ok_or(ArgumentError::StepMissing)?;
+        let target = node_of(step).ok_or_else(|| ArgumentError::StepMalformed { got: shown(step) })?;
+        Ok(Request::new(category, target, fields.summary()?))
+    }
 
-        let category = present("category").ok_or(ArgumentError::CategoryMissing)?;
-        let category = category
-            .as_str()
-            .and_then(Category::from_name)
-            .ok_or_else(|| ArgumentError::CategoryUnknown { got: shown(category) })?;
+    /// Reads the arguments of a call to `return_to_branch`: as [`parse`](Request::parse), with `branch` in place of `step`.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ArgumentError`]; its text is meant for the model.
+    pub fn parse_return(arguments: &str) -> Result<Self, ArgumentError> {
+        let fields = Fields::parse(arguments)?;
+        let category = fields.category()?;
+        Ok(Request::new(category, fields.node("branch")?, fields.summary()?))
+    }
+}
 
-        let step = present("step").ok_or(ArgumentError::StepMissing)?;
-        let target = match step {
-            Value::String(text) => text.parse().ok(),
-            Value::Number(number) => {
-                number.as_u64().and_then(|index| u32::try_from(index).ok()).map(NodeId::new)
+/// The arguments of a call, of which nothing is believed.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    pub(crate) fn parse(arguments: &str) -> Result<Self, ArgumentError> {
+        if arguments.trim().is_empty() {
+            return Ok(Fields(Map::new()));
+        }
+        let fields = serde_json::from_str(arguments);
+        fields.map(Fields).map_err(|error| ArgumentError::NotAnObject { reason: error.to_string() })
+    }
+
+    fn present(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    fn category(&self) -> Result<Category, ArgumentError> {
+        let category = self.present("category").ok_or(ArgumentError::CategoryMissing)?;
+        let known = category.as_str().and_then(Category::from_name);
+        known.ok_or_else(|| ArgumentError::CategoryUnknown { got: shown(category) })
+    }
+
+    fn summary(&self) -> Result<Option<&str>, ArgumentError> {
+        match self.present("summary") {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(other) => Err(ArgumentError::SummaryNotText { got: shown(other) }),
+        }
+    }
+
+    /// Returns the node that a field names.
+    pub(crate) fn node(&self, field: &'static str) -> Result<NodeId, ArgumentError> {
+        let named = self.present(field).ok_or(ArgumentError::NodeMissing { field })?;
+        node_of(named).ok_or_else(|| ArgumentError::NodeMalformed { field, got: shown(named) })
+    }
+
+    /// Returns the nodes that a field names, in that order; each once. A single one needs no list.
+    pub(crate) fn nodes(&self, field: &'static str) -> Result<Vec<NodeId>, ArgumentError> {
+        let named = self.present(field).ok_or(ArgumentError::NodeMissing { field })?;
+        let one = std::slice::from_ref(named);
+        let named = named.as_array().map_or(one, Vec::as_slice);
+        let mut nodes = Vec::with_capacity(named.len().min(MOST_NAMED));
+        for value in named {
+            let node =
+                node_of(value).ok_or_else(|| ArgumentError::NodeMalformed { field, got: shown(value) })?;
+            if nodes.contains(&node) {
+                continue;
             }
-            _ => None,
-        };
-        let target = target.ok_or_else(|| ArgumentError::StepMalformed { got: shown(step) })?;
+            if nodes.len() == MOST_NAMED {
+                return Err(ArgumentError::TooMany { field, most: MOST_NAMED });
+            }
+            nodes.push(node);
+        }
+        if nodes.is_empty() { Err(ArgumentError::NodeMissing { field }) } else { Ok(nodes) }
+    }
+}
 
-        let summary = match present("summary") {
-            None => None,
-            Some(Value::String(text)) => Some(text.as_str()),
-            Some(other) => return Err(ArgumentError::SummaryNotText { got: shown(other) }),
-        };
-        Ok(Request::new(category, target, summary))
+/// How many nodes one call can name: as many branches as one node can merge.
+const MOST_NAMED: usize = trunkline_message_tree::MOST_MERGED;
+
+fn node_of(value: &Value) -> Option<NodeId> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.as_u64().and_then(|index| u32::try_from(index).ok()).map(NodeId::new),
+        _ => None,
     }
 }
 
@@ -191,6 +245,28 @@ pub enum ArgumentError {
     StepMalformed {
         /// What was given, as JSON, shortened.
         got: String,
+    },
+    /// No node is named.
+    #[error("{field} is required: name a node such as \"n12\"")]
+    NodeMissing {
+        /// The field that should name it.
+        field: &'static str,
+    },
+    /// What is named is no node.
+    #[error("{field} must name nodes like \"n12\" or \"12\"; got {got}")]
+    NodeMalformed {
+        /// The field.
+        field: &'static str,
+        /// What was given, as JSON, shortened.
+        got: String,
+    },
+    /// More is named than one call can be about.
+    #[error("{field} names too many nodes; at most {most} at once")]
+    TooMany {
+        /// The field.
+        field: &'static str,
+        /// How many it may name.
+        most: usize,
     },
     /// The summary is something other than text.
     #[error("summary must be a string; got {got}")]

@@ -27,6 +27,7 @@ const MOST_STATES: usize = 256;
 const MOST_FAILING: usize = 256;
 const MOST_LESSONS: usize = 64;
 const MOST_ASKED: usize = 512;
+const MOST_MOVES: usize = 64;
 
 /// The longest cycle of turns that is named.
 const LONGEST_CYCLE: usize = 4;
@@ -46,7 +47,7 @@ pub struct StallPolicy {
     /// After how many turns without progress, counting those where new arguments met failures that the tool had given
     /// before, or came back as they were, and those where a call failed again, in whatever words. More than `turns`, because to try a few names is a way to search.
     pub failing_turns: u32,
-    /// After how many reverts in a row that taught nothing new.
+    /// After how many reverts in a row that taught nothing new; and after how many moves between the same two branches.
     pub repeated_lessons: u32,
 }
 
@@ -103,6 +104,11 @@ pub enum Why {
         /// How many such reverts there were in a row.
         reverts: u32,
     },
+    /// The model went to and fro between branches that it had left for each other before.
+    SameMoves {
+        /// How many such moves there were, with the one that they repeat.
+        moves: u32,
+    },
     /// No stall: the model wants to go back past words of a person.
     Asked {
         /// The messages that would leave.
@@ -135,6 +141,9 @@ impl fmt::Display for Why {
             Why::SameLessons { reverts } => {
                 write!(f, "{reverts} steps back in a row taught only what was known")
             }
+            Why::SameMoves { moves } => {
+                write!(f, "{moves} moves went to and fro between the same branches")
+            }
             Why::Asked { prompts } => {
                 write!(f, "the model asks to leave words of the user ({})", listed(prompts))
             }
@@ -164,7 +173,7 @@ pub struct Stall {
 
 /// Watches one session. A fold: the same events in the same order give the same answers, whenever they are given.
 ///
-/// Holds at most some 4,300 digests and three names, and an event costs the same however many there were.
+/// Holds at most some 4,400 digests and three names, and an event costs the same however many there were.
 #[derive(Clone, Debug)]
 pub struct Watch {
     policy: StallPolicy,
@@ -194,6 +203,11 @@ pub struct Watch {
     /// Reverts in a row that taught nothing, and how often that was said.
     repeated: u32,
     told_repeated: u32,
+    /// Between which branches the model has gone since the last word of a person, how often it did so once more, and how often
+    /// that was said.
+    moves: Recent,
+    to_and_fro: u32,
+    told_moves: u32,
     /// Whether the branch held anything that no branch had, and whether more tests passed on it than ever.
     branch_news: bool,
     branch_gains: bool,
@@ -223,6 +237,9 @@ impl Watch {
             told: 0,
             repeated: 0,
             told_repeated: 0,
+            moves: Recent::new(MOST_MOVES),
+            to_and_fro: 0,
+            told_moves: 0,
             branch_news: false,
             branch_gains: false,
             recent_turns: VecDeque::with_capacity(LONGEST_CYCLE),
@@ -251,7 +268,7 @@ impl Watch {
     /// nothing only what no branch had is progress: on the branch that begins then everything else is new once more.
     pub fn outdates(&self, proposal: &Proposal) -> bool {
         let news = match proposal.because {
-            Why::SameLessons { .. } => self.found,
+            Why::SameLessons { .. } | Why::SameMoves { .. } => self.found,
             _ => self.progressed,
         };
         news > proposal.at_turn
@@ -270,11 +287,17 @@ impl Watch {
         let because = match event {
             StallEvent::Turn(turn) => self.turn(turn),
             StallEvent::Reverted { to, lesson } => self.reverted(*to, *lesson),
+            StallEvent::Returned { to, lesson, between } => {
+                let same_lesson = self.reverted(*to, *lesson);
+                self.returned(*between).or(same_lesson)
+            }
             StallEvent::Person { node } => {
                 self.start_branch(*node);
                 self.progressed = self.turns.saturating_add(1);
                 self.found = self.progressed;
                 (self.repeated, self.told_repeated) = (0, 0);
+                self.moves = Recent::new(MOST_MOVES);
+                (self.to_and_fro, self.told_moves) = (0, 0);
                 None
             }
         };
@@ -343,6 +366,22 @@ impl Watch {
         }
         self.told_repeated = self.told_repeated.saturating_add(1);
         Some(Why::SameLessons { reverts: self.repeated })
+    }
+
+    /// Takes in between which branches the model went. The way back is the same way: whatever was found on either of them, a
+    /// model that does not stay is undecided.
+    fn returned(&mut self, (one, other): (NodeId, NodeId)) -> Option<Why> {
+        let ends = [one.min(other), one.max(other)].map(|node| Digest(node.index() as u64));
+        if self.moves.learn(Digest::of_all(ends)) {
+            return None;
+        }
+        self.to_and_fro = self.to_and_fro.saturating_add(1);
+        let moves = self.to_and_fro.saturating_add(1);
+        if moves < backed_off(self.policy.repeated_lessons, self.told_moves) {
+            return None;
+        }
+        self.told_moves = self.told_moves.saturating_add(1);
+        Some(Why::SameMoves { moves })
     }
 
     fn start_branch(&mut self, node: NodeId) {

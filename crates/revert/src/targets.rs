@@ -8,7 +8,7 @@ use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
 use crate::boundary::{is_boundary, is_prompt, message_at};
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{CallPlace, Mover, Prompts};
+use crate::{CallPlace, Mover, Note, OwnBranches, Prompts};
 
 /// A node that a revert could go back to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -117,6 +117,29 @@ pub fn outline(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> St
         let left =
             if target.leaves == 1 { "1 message".to_owned() } else { format!("{} messages", target.leaves) };
         lines.push(format!("{} {who}: {} (leaves {left})", target.node, disarm(&target.preview)));
+    }
+    lines.join("\n")
+}
+
+/// Returns what a model reads that asks which branches it has left: one line for each of the newest 40, oldest first, with its last
+/// node, how many messages it has, and what it took along from there.
+///
+/// It may name branches that cannot be gone back to or merged now; a refusal says why.
+pub fn outline_branches(own: &OwnBranches<'_>, notes: &[Note]) -> String {
+    let mut tips = own.newest();
+    if tips.is_empty() {
+        return "there is no branch that you left".to_owned();
+    }
+    tips.truncate(OUTLINED);
+    tips.reverse();
+    let mut lines = vec!["branches that you left, each by its last node:".to_owned()];
+    for tip in tips {
+        let span = own.span(tip);
+        let left = if span.len() == 1 { "1 message".to_owned() } else { format!("{} messages", span.len()) };
+        let said = notes.iter().rev().find(|note| note.abandoned.last() == Some(&tip));
+        let said = said.and_then(|note| note.summary.as_deref()).map(|text| one_line(text, 80));
+        let said = said.map(|text| format!(": {}", disarm(&text))).unwrap_or_default();
+        lines.push(format!("{tip} ({left} after {}){said}", own.fork(tip)));
     }
     lines.join("\n")
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trunkline_message_tree::{BareNode, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId};
 use trunkline_revert::{
-    Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, cache_break, mark, render_at, turn,
+    Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, cache_break_at, mark, render_at, turn,
 };
 
 use crate::laws::{self, Act};
@@ -20,6 +20,8 @@ enum Step {
     Merge(usize),
     /// A person goes to some node, or the head goes there for a merge.
     Go(usize, bool),
+    /// The model leaves the result in some node out, whatever it is.
+    Prune(usize),
     /// The cache is lost from some depth on.
     Break(usize),
     /// Requests are not made after every act.
@@ -33,6 +35,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..200usize).prop_map(Step::File),
         1 => (0..200usize).prop_map(Step::Merge),
         2 => (0..200usize, any::<bool>()).prop_map(|(to, merge)| Step::Go(to, merge)),
+        2 => (0..200usize).prop_map(Step::Prune),
         1 => (0..200usize).prop_map(Step::Break),
         6 => Just(Step::Request),
     ];
@@ -86,6 +89,14 @@ fn play(story: &mut Story, breaks: &mut Vec<Break>, step: &Step) {
             let depth = depth * (story.tree.trunk().ids().len() + 2) / 200;
             breaks.push(Break::new(turn(&story.tree), depth));
         }
+        Step::Prune(part) => {
+            let record = serde_json::json!({
+                "results": [{ "node": node(*part), "call_id": "", "tool": "", "bytes": 0 }],
+                "since": story.tree.newest(),
+                "call": { "node": story.tree.newest(), "index": 0, "call_id": "" },
+            });
+            story.prunings.record(&serde_json::from_value(record).unwrap());
+        }
         Step::Request => {}
     }
     let entries = draft.into_entries();
@@ -97,17 +108,18 @@ fn play(story: &mut Story, breaks: &mut Vec<Break>, step: &Step) {
 /// Renders everything anew and compares.
 fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderPolicy, breaks: &[Break]) {
     let before = live.messages().to_vec();
+    live.leave_out(&story.prunings);
     let kept = live.refresh(&story.tree, notes, breaks);
     let now = turn(&story.tree);
     assert_eq!(live.turn(), now);
-    let clock = Clock::new(now).with_breaks(breaks);
+    let clock = Clock::new(now).with_breaks(breaks).with_prunings(&story.prunings);
     let rendered = render_at(&story.tree, notes, policy, &clock);
     assert_eq!(live.delayed(notes), rendered.delayed);
     let anew = mark(rendered.messages);
     let ours: Vec<Message> = live.messages().iter().map(|message| (**message).clone()).collect();
     assert_eq!(ours, anew);
     assert!(live.list().iter().eq(live.messages()));
-    let lost = cache_break(&story.tree, notes, policy, breaks);
+    let lost = cache_break_at(&story.tree, notes, policy, &clock);
     assert_eq!(live.cache_break(&story.tree, notes, breaks), lost);
     assert!(kept <= before.len() && live.messages()[..kept] == before[..kept]);
     if kept < before.len() && kept < ours.len() {
@@ -218,10 +230,12 @@ proptest! {
         let (mut early, mut breaks) = (LiveContext::new(policy), Vec::new());
         for step in &steps {
             play(&mut story, &mut breaks, step);
+            early.leave_out(&story.prunings);
             early.refresh(&story.tree, &story.notes, &breaks);
         }
         early.refresh(&story.tree, &story.notes, &breaks);
         let mut late = LiveContext::new(policy);
+        late.leave_out(&story.prunings);
         late.refresh(&story.tree, &story.notes, &breaks);
         prop_assert_eq!(early.messages(), late.messages());
     }
@@ -252,10 +266,12 @@ proptest! {
             play(&mut story, &mut breaks, step);
         }
         let mut whole = LiveContext::new(policy);
+        whole.leave_out(&story.prunings);
         whole.refresh(&story.tree, &story.notes, &breaks);
         story.tree = without_words(&story.tree);
         check(&mut LiveContext::new(policy), &story, &story.notes, &policy, &breaks);
         let mut bare = LiveContext::new(policy);
+        bare.leave_out(&story.prunings);
         bare.refresh(&story.tree, &story.notes, &breaks);
         prop_assert_eq!(bare.messages(), whole.messages());
         prop_assert_eq!(bare.turn(), whole.turn());

@@ -3,6 +3,7 @@
 //! | line | act |
 //! |---|---|
 //! | `revert failure n2 why` | the model calls the tool; several requests of one turn are separated by ` \| ` |
+//! | `return failure n2 why` `merge n2 n4` | the model calls those tools |
 //! | `person failure n2 why` | a person goes back |
 //! | `undo` `redo` | a person takes a move back, or makes it again |
 //! | `user TEXT` `harness TEXT` `assistant TEXT` | a message |
@@ -17,8 +18,8 @@ use trunkline_message_tree::{
     Content, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolCall, notation,
 };
 use trunkline_revert::{
-    Category, Mover, Note, Plan, Record, Refusal, RenderPolicy, Request, TOOL_NAME, drain, mark, note_states,
-    plan, render, requests, turn,
+    Ask, Category, Granted, MERGE_TOOL_NAME, Mover, Note, Plan, Prunings, RETURN_TOOL_NAME, Record, Refusal,
+    RenderPolicy, Request, TOOL_NAME, drain, drain_asks, mark, note_states, plan, render, requests, turn,
 };
 
 pub(crate) const AT: Timestamp = Timestamp(0);
@@ -28,6 +29,8 @@ pub(crate) struct Story {
     pub(crate) notes: Vec<Note>,
     pub(crate) records: Vec<Record>,
     pub(crate) policy: RenderPolicy,
+    /// What the model has left out of requests.
+    pub(crate) prunings: Prunings,
     calls: u32,
     told: String,
 }
@@ -47,6 +50,7 @@ impl Story {
             notes: Vec::new(),
             records: Vec::new(),
             policy: RenderPolicy::default(),
+            prunings: Prunings::default(),
             calls: 100,
             told: String::new(),
         }
@@ -59,6 +63,17 @@ impl Story {
                 "revert" => {
                     let arguments: Vec<String> = rest.split(" | ").map(arguments).collect();
                     self.model_reverts(&arguments);
+                }
+                "return" => {
+                    let call =
+                        self.call(RETURN_TOOL_NAME, &arguments(rest).replace("\"step\"", "\"branch\""));
+                    self.model_asks(call);
+                }
+                "merge" => {
+                    let branches: Vec<&str> = rest.split(' ').collect();
+                    let call =
+                        self.call(MERGE_TOOL_NAME, &serde_json::json!({ "branches": branches }).to_string());
+                    self.model_asks(call);
                 }
                 "person" => {
                     let request = Request::parse(&arguments(rest)).unwrap();
@@ -128,6 +143,41 @@ impl Story {
         self.record(entries);
         for (request, answer) in asked.iter().zip(answers) {
             self.conclude(request, answer, &appended, Mover::MODEL);
+        }
+    }
+
+    /// The model asks for one thing of its branches, and it is carried out if it is granted.
+    fn model_asks(&mut self, call: ToolCall) {
+        self.assistant_calls(std::slice::from_ref(&call));
+        let head = self.tree.head();
+        let asks: Vec<Ask> =
+            Ask::of(head, self.tree.node(head).unwrap().message()).map(|(_, ask)| ask.unwrap()).collect();
+        let known = (self.notes.as_slice(), self.records.as_slice());
+        let answer = drain_asks(&self.tree, known, &asks, Mover::MODEL).remove(0);
+        let (text, is_error) = match &answer {
+            Ok(Granted::Move(plan)) => (plan.result_text(), false),
+            Ok(Granted::Merge(merge)) => (merge.result_text(false), false),
+            Err(refusal) => (refusal.to_string(), true),
+        };
+        writeln!(self.told, "{} {text}", if is_error { "!" } else { "<" }).unwrap();
+        self.append(Message::tool_result(&call.id, text, is_error));
+        match answer {
+            Ok(Granted::Move(plan)) => {
+                let outcome = plan.outcome(&[self.tree.head()], AT, turn(&self.tree));
+                self.move_head(outcome.head_move);
+                self.notes.push(outcome.note);
+                self.records.push(outcome.record);
+            }
+            Ok(Granted::Merge(mut merge)) => {
+                merge.into = self.tree.head();
+                let outcome = merge.outcome(AT);
+                self.move_head(outcome.head_move);
+                let mut draft = self.tree.draft();
+                draft.merge(outcome.with, outcome.message, AT).unwrap();
+                let entries = draft.into_entries();
+                self.record(entries);
+            }
+            Err(_) => {}
         }
     }
 

@@ -1,6 +1,10 @@
 //! What a model is told of the tool.
 
-use trunkline_revert::{TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, tool_spec};
+use trunkline_revert::{
+    Prompts, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, is_conversation_tool, merge_tool_spec,
+    outline_tool_spec, outline_tool_spec_with_branches, prune_tool_spec, recall_tool_spec, return_tool_spec,
+    tool_spec,
+};
 
 #[test]
 fn the_tool_has_the_names_that_agents_know() {
@@ -25,4 +29,39 @@ fn the_description_teaches_the_tree_and_the_way_forward_within_the_limit() {
         assert!(TOOL_DESCRIPTION.contains(taught), "{taught}");
     }
     assert!(TOOL_DESCRIPTION.chars().count() <= 1_024, "{}", TOOL_DESCRIPTION.chars().count());
+}
+
+#[test]
+fn what_a_model_may_do_with_its_branches_is_taught_within_the_limit() {
+    let go = return_tool_spec(Prompts::Refuse);
+    let specs = [
+        merge_tool_spec(),
+        go.clone(),
+        prune_tool_spec(),
+        recall_tool_spec(),
+        outline_tool_spec_with_branches(),
+    ];
+    for spec in &specs {
+        assert!(
+            spec.description.chars().count() <= 1_024,
+            "{}: {}",
+            spec.name,
+            spec.description.chars().count()
+        );
+        assert!(is_conversation_tool(&spec.name));
+        let required = spec.input_schema["required"].as_array().cloned().unwrap_or_default();
+        for name in required {
+            assert!(
+                !spec.input_schema["properties"][name.as_str().unwrap()].is_null(),
+                "{}: {name}",
+                spec.name
+            );
+        }
+    }
+    for taught in ["not yours", "to and fro", "stay as they are now", "cannot leave a message of the user"] {
+        assert!(go.description.contains(taught), "{taught}");
+    }
+    assert!(return_tool_spec(Prompts::Leave).description.contains("leave with the rest"));
+    assert!(outline_tool_spec_with_branches().description.starts_with(&outline_tool_spec().description));
+    assert!(!is_conversation_tool("read_file"));
 }

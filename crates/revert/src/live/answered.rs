@@ -16,6 +16,8 @@ pub(super) struct Answered {
     moves: usize,
     notes: usize,
     breaks: usize,
+    // How many results the model had left out of it.
+    prunings: usize,
     list: MessageList,
     // How many messages, from the first, have stood since.
     same: usize,
@@ -38,6 +40,7 @@ impl Answered {
             moves: live.moves,
             notes: live.standing.len(),
             breaks: live.standing.breaks(),
+            prunings: live.prunings.len().saturating_sub(live.asked.len()),
             list: live.list.clone(),
             same: live.list.len(),
             covers: live.covers.clone(),
@@ -77,6 +80,9 @@ impl Answered {
         let was_there = |note: &Note| {
             note.made_by.index() < self.moves && (note.anchor < self.reply || note.turn <= then_turn)
         };
+        if live.prunings.count_before(self.reply) != self.prunings {
+            return None;
+        }
         if notes.get(self.notes..)?.iter().any(was_there)
             || live.policy.decay != Decay::Exact && told_then != self.breaks
         {
