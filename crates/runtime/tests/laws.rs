@@ -12,7 +12,7 @@ use trunkline_runtime::message_tree::{NodeId, StopReason, notation};
 use trunkline_runtime::providers::{OpenAiChat, ProviderError, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, Limits, RuntimeError, Stop, View, across};
+use trunkline_runtime::{Agent, Approval, Cancel, Limits, Reverts, RuntimeError, Stop, View, across};
 
 use crate::kills::{Death, Mortal};
 use crate::story::{World, tools};
@@ -51,11 +51,18 @@ fn block() -> impl Strategy<Value = Block> {
         1 => Just("nonsense"),
         2 => Just("resolve"),
         3 => Just("revert_to_state"),
+        2 => Just("return_to_branch"),
+        1 => Just("merge_left_branch"),
+        2 => Just("prune_result"),
+        1 => Just("recall_result"),
+        1 => Just("list_revert_targets"),
     ];
     let arguments = prop_oneof![
         4 => "[ab]".prop_map(|path| format!(r#"{{"path":"{path}","text":"new"}}"#)),
         1 => Just(r#"{"path":"a","text":"unwritable"}"#.to_owned()),
-        3 => (0_u32..20).prop_map(|step| format!(r#"{{"category":"failure","step":"n{step}","summary":"s"}}"#)),
+        3 => (0_u32..20).prop_map(|step| format!(
+            r#"{{"category":"failure","step":"n{step}","branch":"n{step}","branches":[{step}],"results":["n{step}"],"result":{step},"summary":"s"}}"#
+        )),
         3 => (0_u32..4, any::<bool>()).prop_map(|(id, apply)| {
             let action = if apply { "apply" } else { "discard" };
             format!(r#"{{"action":"{action}","reason":"r","id":"p{id}"}}"#)
@@ -125,7 +132,9 @@ async fn live(
     let model = if chat { model.on(OpenAiChat::default()) } else { model };
     let mut limits = Limits::default();
     limits.turns = 30;
-    let agent = Agent::builder(model).system("You work.").approval(approval).with_revert().limits(limits);
+    let reverts = Reverts::default().offer_merge().offer_return().offer_pruning();
+    let agent =
+        Agent::builder(model).system("You work.").approval(approval).with_reverts(reverts).limits(limits);
     let agent = agent.tools(tools(&world)).build();
     let agent = agent.map_err(|fault| TestCaseError::fail(fault.to_string()))?;
 

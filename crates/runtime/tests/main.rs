@@ -50,6 +50,7 @@ mod old_logs;
 mod old_rare;
 mod old_scenes;
 mod opt_in;
+mod own_moves;
 mod pictures;
 mod prices;
 mod proposals;

@@ -9,7 +9,7 @@ use trunkline_runtime::message_tree::{Node, NodeId, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, RuntimeError, Session, View};
+use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, Reverts, RuntimeError, Session, View};
 
 use crate::moves::{Act, act, carry_out};
 use crate::story::{World, replies};
@@ -36,9 +36,10 @@ struct Seen {
 impl Twin {
     async fn begin(script: &[u8], approval: Approval, after: u64) -> Self {
         let world = World::default();
-        world.files.lock().unwrap().insert("a".to_owned(), "old".to_owned());
+        world.files.lock().unwrap().insert("a".to_owned(), "old ".repeat(200));
         let turns = script.iter().enumerate().map(|(place, kind)| reply(place, *kind));
-        let agent = world.agent(replies(turns.collect())).approval(approval).with_revert();
+        let reverts = Reverts::default().offer_merge().offer_return().offer_pruning();
+        let agent = world.agent(replies(turns.collect())).approval(approval).with_reverts(reverts);
         let agent = agent.snapshot_after(after).build().unwrap();
         let store = Arc::new(MemoryStore::new());
         let session = agent.start(store.clone(), "t", None).await.unwrap();
@@ -121,6 +122,23 @@ fn reply(place: usize, kind: u8) -> Turn {
             "resolve",
             &json!({ "action": "apply", "reason": "it is right", "id": format!("p{}", 1 + place % 5) }),
         ),
+        10 => Turn::new().call(
+            id,
+            "return_to_branch",
+            &json!({
+                "category": "tangent", "branch": place % 16, "summary": "the other way",
+            }),
+        ),
+        11 => Turn::new().call(id, "merge_left_branch", &json!({ "branches": [place % 16, place % 7] })),
+        12 => {
+            let results: Vec<usize> = vec![3 + place % 9];
+            let recalled = json!({ "result": 3 + place % 5 });
+            Turn::new().call(id, "prune_result", &json!({ "results": results })).call(
+                format!("r{place}"),
+                "recall_result",
+                &recalled,
+            )
+        }
         _ => Turn::say(format!("Finding {place} is this. It is good.")),
     }
 }
@@ -191,7 +209,7 @@ async fn outlined(store: &MemoryStore, id: &SessionId) -> Result<(), TestCaseErr
         let entries: Vec<_> = view.proposals().iter().map(|entry| (entry, view.is_call(entry.id))).collect();
         let rules: Vec<_> = view.rules().iter().collect();
         let runs = (view.verdicts(), view.open_run(), view.open_rollback());
-        let head = (tree.trunk().ids(), tree.moves(), view.names(), view.asked());
+        let head = (tree.trunk().ids(), tree.moves(), view.names(), view.asked(), view.prunings());
         format!("{shape:?} {head:?} {revert:?} {proposed:?} {entries:?} {rules:?} {runs:?}")
     };
     prop_assert_eq!(told(&outline), told(&whole));
@@ -214,7 +232,7 @@ proptest! {
     #[test]
     fn a_session_from_a_snapshot_goes_on_as_one_from_the_log(
         acts in prop::collection::vec((life(), any::<bool>()), 1..24),
-        script in prop::collection::vec(0_u8..10, 0..32),
+        script in prop::collection::vec(0_u8..13, 0..32),
         approval in prop_oneof![Just(Approval::Person), Just(Approval::Always), Just(Approval::Model)],
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -226,11 +226,12 @@ fn what_only_looks_is_not_asked_about() {
 #[test]
 fn the_tools_of_layers_are_known_by_name_so_that_no_project_takes_one() {
     // Every layer that has a tool is on; the other three are the agent's own.
-    let told = play("approval model\nreverts\nmodel: Done.\n> hello\nshow tools").told;
+    let layers = "approval model\nreverts\nmay merge\nmay go\nmay prune";
+    let told = play(&format!("{layers}\nmodel: Done.\n> hello\nshow tools")).told;
     let mut offered: Vec<&str> = told.lines().last().unwrap().trim().split(", ").collect();
     offered.retain(|name| !["read", "edit", "shell"].contains(name));
     offered.sort_unstable();
-    let mut known = LAYER_TOOLS;
+    let mut known = LAYER_TOOLS.to_vec();
     known.sort_unstable();
     assert_eq!(offered, known);
 }

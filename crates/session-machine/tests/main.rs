@@ -15,6 +15,7 @@ mod laws;
 mod leaving;
 mod ledgers;
 mod outlines;
+mod own_moves;
 mod play;
 mod play_lines;
 mod play_shown;

@@ -14,6 +14,7 @@ use trunkline_message_tree::{
 };
 use trunkline_providers::{Request, Support};
 use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
+use trunkline_revert::{CacheGrain, Rates};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
@@ -53,6 +54,8 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// approval always      who decides: person (as unless told), model or always
 /// reverts              the model may leave a branch
 /// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
+/// may merge            the model may do that as well; also go, prune
+/// rates                it is known what tokens cost
 /// tool own             a tool more, for which nobody is asked
 /// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
 /// offers 10 s          what is staged has so much time
@@ -184,6 +187,19 @@ impl Play {
                 if self.watches {
                     self.state.revert.watch(&self.setup.revert);
                 }
+            }
+            "may" => {
+                let reverts = self.setup.revert.take().map(|reverts| match rest {
+                    "merge" => reverts.offer_merge(),
+                    "go" => reverts.offer_return(),
+                    _ => reverts.offer_pruning(),
+                });
+                self.setup.revert = reverts.map(Box::new);
+                self.setup.complete();
+            }
+            "rates" => {
+                let rates = Rates::new(100, 1_250, 0, CacheGrain::Steps(1), "a test");
+                self.setup.revert = self.setup.revert.take().map(|reverts| Box::new(reverts.rates(rates)));
             }
             "tool" => {
                 self.setup

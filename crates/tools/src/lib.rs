@@ -6,8 +6,8 @@ compile_error!("trunkline-tools needs a Unix system: it works with open folders 
 mod call;
 mod coding_tools;
 mod command;
-mod delete_file;
 mod declared;
+mod delete_file;
 mod diff;
 mod edit_file;
 mod edit_files;

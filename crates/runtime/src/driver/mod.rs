@@ -24,6 +24,7 @@ use trunkline_agent_traits::Cancel;
 use trunkline_session_machine::acts::apply::{check, give_up};
 use trunkline_session_machine::acts::calls::answer;
 use trunkline_session_machine::acts::decide::{approve_ahead, decide_ahead};
+use trunkline_session_machine::acts::drained::names_branches;
 use trunkline_session_machine::acts::expire::expire_due;
 use trunkline_session_machine::acts::look::open_span;
 use trunkline_session_machine::acts::open::{begin_run, say, tell_untold};
@@ -163,6 +164,10 @@ async fn go_on(writer: &mut Writer, cancel: &Cancel) -> Result<Stop, RuntimeErro
         tend_summaries(writer).await?;
     }
     loop {
+        if names_branches(&writer.view()) {
+            // What was said there decides what comes of it.
+            writer.load_whole().await?;
+        }
         let before = writer.before();
         let facts = &mut writer.facts;
         (facts.cancelled, facts.before) = (cancel.is_cancelled(), before);

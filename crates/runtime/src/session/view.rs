@@ -97,6 +97,11 @@ impl View {
         &self.state.revert.unread
     }
 
+    /// Returns the results that the model has left out of its requests.
+    pub fn prunings(&self) -> &trunkline_revert::Prunings {
+        &self.state.revert.prunings
+    }
+
     /// Returns the steps back that are proposed and that nobody has answered, oldest first.
     pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
         self.state.revert.steps.open.open()

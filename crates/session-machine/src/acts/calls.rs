@@ -8,7 +8,7 @@ use trunkline_revert::Effects;
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
-use crate::acts::leaving::cut_short;
+use crate::acts::drained::cut_short;
 use crate::acts::look;
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
-use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
+use trunkline_revert::{EffectClass, Effects, Ledger, Note, NoteKind, OUTLINE_TOOL_NAME};
 
 use crate::acts::asked::Asked;
 use crate::acts::question::Pause;
@@ -15,16 +15,18 @@ use crate::setup::Setup;
 use crate::state::CallStatus;
 use crate::words::call::{Access, CallPlace};
 
-/// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
+/// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft. `back` are
+/// those that come back.
 ///
-/// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands.
+/// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands. One
+/// that comes back tells of itself.
 /// The tree is that of the state, perhaps with the results of the turn already.
 pub(super) fn of(
     (view, tree): (&View<'_>, &MessageTree),
     asked: &mut Asked<'_>,
     draft: &Draft<'_>,
     target: NodeId,
-    left: &[NodeId],
+    (left, back): (&[NodeId], &[NodeId]),
 ) -> Result<Ledger, Pause> {
     let (state, setup) = (view.state, view.setup);
     let messages = messages(tree, draft, left);
@@ -75,7 +77,8 @@ pub(super) fn of(
     let leaves: HashSet<NodeId> = left.iter().copied().collect();
     // Whoever only went to and fro has left nothing that is not told here: its end stands or leaves by itself.
     let notes = state.revert.notes.iter().filter(|note| note.kind != NoteKind::Undone);
-    let notes = notes.filter(|note| leaves.contains(&note.anchor));
+    let is_back = |note: &Note| note.abandoned.first().is_some_and(|first| back.contains(first));
+    let notes = notes.filter(|note| leaves.contains(&note.anchor) && !is_back(note));
     for earlier in notes.filter(|note| note.is_in_force(tree)) {
         if let Some(earlier) = &earlier.ledger {
             ledger = ledger.including(earlier);

@@ -3,8 +3,10 @@
 //! Each is one batch, so a kill leaves all of it or nothing: also of what leaves or comes back on the way, which is
 //! proposals, the run whose prompt is left, the turn that is open.
 
-use trunkline_message_tree::{Author, Draft, HeadMove, MessageTree, MoveKind, NameKind, Naming, NodeId};
-use trunkline_revert::MergeRecord;
+use trunkline_message_tree::{
+    Author, Draft, HeadMove, MessageTree, MoveKind, NameKind, Naming, NodeId, Timestamp,
+};
+use trunkline_revert::{Merge, MergeRecord};
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
@@ -86,7 +88,7 @@ pub fn redo(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Pause> {
     let state = view.state;
-    let mut merge = trunkline_revert::merge(&state.tree, &state.revert.notes, tips)
+    let merge = trunkline_revert::merge(&state.tree, &state.revert.notes, tips)
         .map_err(|refusal| refused(refusal.to_string()))?;
     let mut draft = state.tree.draft();
     // Nothing leaves the trunk here, so what waited for a decision is put aside call by call.
@@ -98,15 +100,24 @@ pub fn merge(view: &View<'_>, tips: &[NodeId]) -> Result<Plan<MergeRecord>, Paus
     let waited: Vec<Record> =
         open.flat_map(|place| gates::drop_gate(&state.resolve, &place, view.at)).collect();
     close_turn(view, &mut draft, "not run: a person merged other branches here first")?;
-    merge.into = draft.head();
-    let outcome = merge.outcome(view.at);
-    draft.move_head(outcome.head_move)?;
-    let node = draft.merge(outcome.with, outcome.message, view.at)?;
-    let record = merge.record(node);
+    let record = merge_here(&mut draft, merge, view.at)?;
     let mut records = entries(draft);
     records.extend(waited);
     records.push(notes::revert::merged(&record, view.at));
     Ok(Plan::of(records).then(record))
+}
+
+/// Merges branches into the head of a draft.
+pub(crate) fn merge_here(
+    draft: &mut Draft<'_>,
+    mut merge: Merge,
+    at: Timestamp,
+) -> Result<MergeRecord, RuntimeError> {
+    merge.into = draft.head();
+    let outcome = merge.outcome(at);
+    draft.move_head(outcome.head_move)?;
+    let node = draft.merge(outcome.with, outcome.message, at)?;
+    Ok(merge.record(node))
 }
 
 /// Gives a node a name, or takes one away.

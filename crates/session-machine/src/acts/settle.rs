@@ -10,8 +10,9 @@ use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
 use crate::acts::close::leave;
-use crate::acts::leaving::{self, Drained, Leaving};
-use crate::acts::moves::move_head;
+use crate::acts::drained::{self, Drained};
+use crate::acts::leaving::{self, Leaving};
+use crate::acts::moves::{self, move_head};
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::turn::{append_results, close_turn, say_after_assistant};
@@ -31,9 +32,9 @@ use crate::words::reverts::{OnStall, Reverts};
 pub fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
     let (state, tree, at) = (view.state, &view.state.tree, view.at);
     let Some(turn) = state.open_turn() else { return Ok(Plan::nothing()) };
-    let mut drained = leaving::drain(state, &view.setup.revert, &turn).priced(view, asked)?;
+    let mut drained = drained::drain(view, &turn).priced(view, asked)?;
     let mut draft = tree.draft();
-    let results = append_results(state, &mut draft, &drained.answers, at)?;
+    let results = append_results(state, &mut draft, &drained.answers(view), at)?;
     let (mut notes, leaving) = drained.finish(tree, &results, at);
     let leaving = leaving.map(|leaving| leaving.told((view, tree), asked, &draft));
     let mut leaving = leaving.transpose()?;
@@ -50,7 +51,13 @@ pub fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
         notes.extend(leaving.records(at));
         let name = leaving.move_name();
         notes.extend(staged::supersede_left(&state.resolve, leaving.left(), &name, at));
+        notes.extend(staged::restore_back(&state.resolve, leaving.back(), at));
         notes.extend(abandoned);
+    }
+    if let Some(merge) = drained.take_merge() {
+        let record = moves::merge_here(&mut draft, merge, at)?;
+        // Before all else that tells of the turn: the move alone could be a person's.
+        notes.insert(0, notes::revert::merged(&record, at));
     }
     let mut records: Vec<Record> = entries(draft);
     records.extend(notes);
@@ -161,7 +168,8 @@ fn watch(
         added.make(Proposal::asked(request, prompts, head, id, watch.turns()))?;
     }
     if reverts.stall.enabled {
-        let place = first_note(records);
+        let mut place = first_note(records);
+        place += usize::from(records.get(place).is_some_and(is_merge));
         records.insert(place, note);
     }
     match stall {
@@ -256,6 +264,10 @@ impl Added {
 /// Returns the record of what a person answers.
 fn answered(id: ProposalId, answer: Answer, at: Timestamp) -> Record {
     notes::revert::proposal(&ProposalEvent::Answered { id, answer, by: Author::Person }, at)
+}
+
+fn is_merge(record: &Record) -> bool {
+    matches!(record, Record::Note(note) if (note.layer.as_str(), note.kind.as_str()) == (notes::revert::LAYER, notes::revert::MERGE))
 }
 
 fn first_note(records: &[Record]) -> usize {

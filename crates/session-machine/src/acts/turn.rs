@@ -13,11 +13,29 @@ use crate::words::error::RuntimeError;
 /// Said by the harness where words of the model would follow each other.
 pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";
 
+/// What the harness answers to a call that no tool has answered.
+#[derive(Clone)]
+pub(crate) struct CallAnswer {
+    pub(crate) index: u32,
+    pub(crate) content: Vec<Part>,
+    pub(crate) is_error: bool,
+}
+
+impl CallAnswer {
+    pub(crate) fn said(index: u32, text: String) -> Self {
+        CallAnswer { index, content: vec![Part::text(text)], is_error: false }
+    }
+
+    pub(crate) fn refused(index: u32, text: String) -> Self {
+        CallAnswer { is_error: true, ..CallAnswer::said(index, text) }
+    }
+}
+
 /// Appends a result node for each call of the open turn: what was recorded, else the answer that is given here.
 pub(crate) fn append_results(
     state: &State,
     draft: &mut Draft<'_>,
-    answers: &[(u32, String, bool)],
+    answers: &[CallAnswer],
     at: Timestamp,
 ) -> Result<Vec<NodeId>, RuntimeError> {
     let Some(turn) = state.open_turn() else { return Ok(Vec::new()) };
@@ -26,12 +44,12 @@ pub(crate) fn append_results(
         let (result, ran) = match state.call(&place) {
             Some(CallStatus::Finished { result, ran, .. }) => (result.clone(), *ran),
             _ => {
-                let answer = answers.iter().find(|(index, ..)| *index == place.index);
-                let (text, is_error) = match answer {
-                    Some((_, text, is_error)) => (text.clone(), *is_error),
-                    None => ("not run".to_owned(), true),
+                let answer = answers.iter().find(|answer| answer.index == place.index);
+                let (content, is_error) = match answer {
+                    Some(answer) => (answer.content.clone(), answer.is_error),
+                    None => (vec![Part::text("not run")], true),
                 };
-                (ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error }, false)
+                (ToolResult { call_id: call.id.clone(), content, is_error }, false)
             }
         };
         let author = if ran { Author::Tool } else { Author::Harness };
@@ -56,7 +74,7 @@ pub(crate) fn close_turn(
     let answer = |(place, call): (CallPlace, &ToolCall)| {
         let begun = calls::may_have_worked(state, setup, &place, call);
         let text = if begun { calls::OUTCOME_UNKNOWN } else { why };
-        (place.index, text.to_owned(), true)
+        CallAnswer::refused(place.index, text.to_owned())
     };
     let answers: Vec<_> = open.map(answer).collect();
     append_results(state, draft, &answers, view.at)

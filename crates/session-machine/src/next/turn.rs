@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use trunkline_message_tree::{CallOutcome, ToolCall};
 
 use crate::acts::asked::Asked;
-use crate::acts::leaving::drain;
+use crate::acts::drained::leaves;
 use crate::acts::question::{Pause, Wanted};
 use crate::acts::view::View;
 use crate::next::facts::Facts;
@@ -97,7 +97,7 @@ pub(super) fn next_in_turn(
     if !runnable.is_empty() {
         return Ok(Step::Run(side_by_side(setup, runnable)));
     }
-    if drain(state, &setup.revert, turn).leaves() {
+    if leaves(view, turn) {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
         let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
         let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{MoveId, NodeId, Timestamp};
 use trunkline_revert::{
-    Break, CacheMiss, MergeRecord, Note, Observation, ProposalEvent, Record, SummaryBy, UnreadRequest,
+    Break, CacheMiss, MergeRecord, MergeRefused, Note, Observation, ProposalEvent, PruneRecord, Record,
+    SummaryBy, UnreadRequest,
 };
 use trunkline_session_store::{Note as StoredNote, Record as Stored};
 
@@ -18,6 +19,10 @@ pub(crate) const DRAINED: &str = "drained";
 /// A request to revert whose arguments could not be read.
 pub(crate) const UNREAD: &str = "unread";
 pub(crate) const MERGE: &str = "merge";
+/// A model's merge that was refused.
+pub(crate) const MERGE_REFUSED: &str = "merge_refused";
+/// Results that the model leaves out of later requests, or was not allowed to.
+pub(crate) const PRUNED: &str = "pruned";
 pub(crate) const CACHE_MISS: &str = "cache_miss";
 /// A summary was asked for, of a revert that had none.
 pub const SUMMARY_ASKED: &str = "summary_asked";
@@ -60,7 +65,7 @@ pub(crate) struct Failed {
 
 /// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
 pub fn is_told(kind: &str) -> bool {
-    [NOTE, DRAINED, UNREAD, MERGE, PROPOSAL, BREAK].contains(&kind)
+    [NOTE, DRAINED, UNREAD, MERGE, PRUNED, PROPOSAL, BREAK].contains(&kind)
 }
 
 /// Returns the record of what a move leaves for the model.
@@ -81,6 +86,16 @@ pub(crate) fn unread(request: &UnreadRequest, at: Timestamp) -> Stored {
 /// Returns the record of a merge.
 pub(crate) fn merged(merge: &MergeRecord, at: Timestamp) -> Stored {
     note(LAYER, MERGE, at, merge)
+}
+
+/// Returns the record of a model's merge that was refused.
+pub(crate) fn merge_refused(refused: &MergeRefused, at: Timestamp) -> Stored {
+    note(LAYER, MERGE_REFUSED, at, refused)
+}
+
+/// Returns the record of results that are left out, or of why they are not.
+pub(crate) fn pruned(pruned: &PruneRecord, at: Timestamp) -> Stored {
+    note(LAYER, PRUNED, at, pruned)
 }
 
 /// Returns the record of a cache that was read less than was expected.
@@ -122,6 +137,12 @@ pub fn event(note: &StoredNote) -> Option<Event> {
         DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
         UNREAD => read(note).ok().map(Event::RevertUnread),
         PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
+        MERGE => {
+            let merge: MergeRecord = serde_json::from_str(&note.body).ok()?;
+            merge.call.is_some().then(|| Event::Merged(Box::new(merge)))
+        }
+        MERGE_REFUSED => serde_json::from_str(&note.body).ok().map(Event::MergeRefused),
+        PRUNED => serde_json::from_str(&note.body).ok().map(Event::Pruned),
         CACHE_MISS => {
             let miss: CacheMissNote = serde_json::from_str(&note.body).ok()?;
             Some(Event::CacheMissed { head_move: miss.head_move, miss: miss.miss })

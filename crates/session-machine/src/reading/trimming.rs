@@ -146,7 +146,7 @@ impl<'a> Needs<'a> {
             (tree::TREE, tree::NAME) => true,
             (revert::LAYER, revert::TURN) => seq >= last.watched || self.is_of_what_is_read(note),
             (revert::LAYER, revert::DRAINED) => seq >= last.drained || seq == last.applied,
-            (revert::LAYER, revert::CACHE_MISS) => false,
+            (revert::LAYER, revert::CACHE_MISS | revert::MERGE_REFUSED) => false,
             // The unknown ones of these layers, too.
             (revert::LAYER, _) => true,
             (resolve::LAYER, resolve::UNTOLD) => seq > last.told,

@@ -17,6 +17,7 @@ pub(crate) fn rendered(setting: &Setting, binds: bool, tree: &MessageTree, part:
     match setting {
         Some(reverts) => {
             let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+            let clock = clock.with_prunings(&part.prunings);
             let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.rendering(binds), &clock);
             trunkline_revert::mark(rendered.messages)
         }
@@ -34,7 +35,10 @@ impl Live {
 
     /// Returns how many messages, from the first, are what they were.
     pub(crate) fn refresh(&mut self, tree: &MessageTree, part: &Part) -> Option<usize> {
-        self.0.as_mut().map(|context| context.refresh(tree, &part.notes, &part.breaks))
+        self.0.as_mut().map(|context| {
+            context.leave_out(&part.prunings);
+            context.refresh(tree, &part.notes, &part.breaks)
+        })
     }
 
     pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {

@@ -73,6 +73,15 @@ pub(crate) fn is_left(tree: &MessageTree, proposal: &Proposal) -> bool {
     node.is_some_and(|node| !tree.is_on_trunk(node))
 }
 
+/// Returns whether a call has staged something, whatever became of it. What a call needed to be allowed to run is none of that.
+pub(crate) fn has_staged(part: &Part, node: NodeId, call_id: &str) -> bool {
+    part.queue.iter().any(|entry| {
+        let call = entry.proposal.call.as_ref();
+        let of_call = call.is_some_and(|call| call.call_id == call_id && call.node == node.to_string());
+        of_call && part.gated_call(entry.id).is_none()
+    })
+}
+
 /// Puts aside everything that was staged by calls in these nodes and is not done.
 pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();

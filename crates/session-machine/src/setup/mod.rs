@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 use trunkline_message_tree::{Origin, ToolSpec};
 use trunkline_providers::{Feature, OutputSchema, Support, Thinking};
 use trunkline_resolve_queue::resolve_tool;
-use trunkline_revert::{CompactPolicy, OUTLINE_TOOL_NAME, TOOL_NAME};
+use trunkline_revert::{
+    CompactPolicy, MERGE_TOOL_NAME, OUTLINE_TOOL_NAME, PRUNE_TOOL_NAME, RECALL_TOOL_NAME, RETURN_TOOL_NAME,
+    TOOL_NAME,
+};
 
 use crate::notes::service::Service;
 use crate::setup::catalogue::Catalogue;
@@ -21,7 +24,15 @@ use crate::words::retries::Retries;
 const LEFT_OUT: [Feature; 3] = [Feature::OutputSchema, Feature::Stop, Feature::Seed];
 
 /// The names of the tools that layers offer a model, on or off: what a project declares may have none of them.
-pub const LAYER_TOOLS: [&str; 3] = [TOOL_NAME, OUTLINE_TOOL_NAME, resolve_tool::NAME];
+pub const LAYER_TOOLS: &[&str] = &[
+    TOOL_NAME,
+    OUTLINE_TOOL_NAME,
+    MERGE_TOOL_NAME,
+    RETURN_TOOL_NAME,
+    PRUNE_TOOL_NAME,
+    RECALL_TOOL_NAME,
+    resolve_tool::NAME,
+];
 
 /// What an agent is set up to do.
 pub struct Setup {
@@ -209,7 +220,7 @@ impl Setup {
 
     /// Returns whether a call is answered at the end of its turn and never run.
     pub(crate) fn is_revert_call(&self, name: &str) -> bool {
-        self.revert.is_some() && [TOOL_NAME, OUTLINE_TOOL_NAME].contains(&name)
+        revert::is_offered(&self.revert, name)
     }
 
     pub(crate) fn is_resolve_call(&self, name: &str) -> bool {

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, MoveId, Node, NodeId};
-use trunkline_revert::{Note, NoteKind, SummaryBy, token_bytes};
+use trunkline_revert::{Note, NoteKind, Prunings, SummaryBy, token_bytes};
 use trunkline_session_store::Note as StoredNote;
 
 use crate::notes::record;
 use crate::notes::revert::{
-    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, SUMMARY_ASKED, SummaryAsked, TURN, UNREAD,
+    BREAK, DRAINED, FAILED, Failed, MERGE, NOTE, PROPOSAL, PRUNED, SUMMARY_ASKED, SummaryAsked, TURN, UNREAD,
 };
 use crate::setup::revert::Setting;
 use crate::state::steps::Steps;
@@ -26,6 +26,8 @@ pub struct Part {
     pub unread: Vec<trunkline_revert::UnreadRequest>,
     /// Merges, oldest first.
     pub merges: Vec<trunkline_revert::MergeRecord>,
+    /// The results that the model has left out of requests.
+    pub prunings: Prunings,
     /// How often a summary was asked for, by the move that has none.
     pub asked: HashMap<MoveId, u32>,
     /// What a watch has seen, and the steps back that it has proposed.
@@ -51,7 +53,14 @@ impl Part {
                 self.drained.push(record);
             }
             TURN | PROPOSAL => self.steps.record(note),
-            MERGE => self.merges.push(record::read(note)?),
+            MERGE => {
+                let merge: trunkline_revert::MergeRecord = record::read(note)?;
+                if merge.call.is_some() {
+                    self.steps.merged_by_model();
+                }
+                self.merges.push(merge);
+            }
+            PRUNED => self.prunings.record(&record::read(note)?),
             SUMMARY_ASKED => {
                 let SummaryAsked { head_move } = record::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;

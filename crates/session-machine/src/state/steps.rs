@@ -117,6 +117,11 @@ impl Steps {
         }
     }
 
+    /// Takes in that the move before this was the model's own merge, which is no word of a person.
+    pub(crate) fn merged_by_model(&mut self) {
+        self.moved = None;
+    }
+
     /// Takes in what the tree does.
     pub(crate) fn entry(&mut self, entry: &Entry) {
         match entry {
@@ -143,7 +148,11 @@ fn is_prompt(message: &Message) -> bool {
 /// Returns what a watch has to know of a revert; `None` if nothing was moved, or a person did it.
 pub(crate) fn event_of(record: &Record) -> Option<StallEvent> {
     let to = record.landed.filter(|_| record.applied && record.author != Author::Person)?;
-    Some(StallEvent::Reverted { to, lesson: lesson(record.category, record.summary.as_deref()) })
+    let lesson = lesson(record.category, record.summary.as_deref());
+    Some(match (record.abandoned.first(), record.back.first()) {
+        (Some(left), Some(back)) => StallEvent::Returned { to, lesson, between: (*left, *back) },
+        _ => StallEvent::Reverted { to, lesson },
+    })
 }
 
 /// Returns what was learned; what is done may be said in the same words each time.

@@ -112,6 +112,12 @@ pub enum Event {
     Reverted(trunkline_revert::Record),
     /// A revert was asked for in a way that could not be read, so nothing was done.
     RevertUnread(trunkline_revert::UnreadRequest),
+    /// The model brought back what came of branches that it had left; of a person's merge only the message is told.
+    Merged(Box<trunkline_revert::MergeRecord>),
+    /// The model asked for a merge that was refused.
+    MergeRefused(trunkline_revert::MergeRefused),
+    /// The model leaves results out of later requests, or was refused to.
+    Pruned(trunkline_revert::PruneRecord),
     /// The first reply after a revert read less from the provider's cache than an unchanged prefix should have given.
     CacheMissed {
         /// The revert.

@@ -22,6 +22,12 @@ pub struct Reverts {
     /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
     /// the policy of compaction unless told.
     pub window_tokens: Option<u64>,
+    /// Whether the model may bring back what came of branches that it left. Off unless told, like the two that follow.
+    pub merge: bool,
+    /// Whether it may go back to them.
+    pub go: bool,
+    /// Whether it may leave results of tools out of later requests.
+    pub prune: bool,
 }
 
 /// Who decides on a step back that is proposed because a run gets nowhere. In no case is anything stopped.
@@ -48,6 +54,9 @@ impl Default for Reverts {
             stall: StallPolicy::default(),
             on_stall: OnStall::default(),
             window_tokens: None,
+            merge: false,
+            go: false,
+            prune: false,
         }
     }
 }
@@ -122,6 +131,32 @@ impl Reverts {
     #[must_use]
     pub fn window_tokens(mut self, tokens: u64) -> Self {
         self.window_tokens = Some(tokens);
+        self
+    }
+
+    /// Offers the model `merge_left_branch`: what came of branches that it has left itself follows as a message, with those
+    /// branches as further parents.
+    #[must_use]
+    pub fn offer_merge(mut self) -> Self {
+        self.merge = true;
+        self
+    }
+
+    /// Offers the model `return_to_branch`: it goes on from the end of a branch that it has left itself. What a person, an undo
+    /// or a policy has left is out of its reach.
+    ///
+    /// It never leaves words of a person for that, unless [`prompts`](Reverts::prompts) says [`Prompts::Leave`].
+    #[must_use]
+    pub fn offer_return(mut self) -> Self {
+        self.go = true;
+        self
+    }
+
+    /// Offers the model `prune_result`, and `recall_result` beside it: results of tools that it no longer needs are shown as one
+    /// line from then on. The log keeps them, and what checks a run reads the log.
+    #[must_use]
+    pub fn offer_pruning(mut self) -> Self {
+        self.prune = true;
         self
     }
 }
