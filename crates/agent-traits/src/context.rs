@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use trunkline_resolve_queue::Decision;
 use trunkline_session_machine::{CallPlace, Proposal};
 use trunkline_session_store::{SessionId, SessionStore};
 
@@ -19,6 +20,9 @@ pub struct ToolContext {
     pub call: CallPlace,
     /// The session that the call belongs to; `None` where a tool is run by itself, as in its own tests.
     pub session: Option<SessionId>,
+    /// What was decided on what is applied, or has ended, with what the decider handed over; `None` in a call, and where nobody has
+    /// decided.
+    pub decision: Option<Box<Decision>>,
     pushed: Pushed,
     home: Home,
 }
@@ -26,7 +30,14 @@ pub struct ToolContext {
 impl ToolContext {
     /// Returns a context, as for a tool's own tests.
     pub fn new(cancel: Cancel, call: CallPlace) -> Self {
-        ToolContext { cancel, call, session: None, pushed: Pushed::default(), home: Home::default() }
+        ToolContext {
+            cancel,
+            call,
+            session: None,
+            decision: None,
+            pushed: Pushed::default(),
+            home: Home::default(),
+        }
     }
 
     /// Stages an action with the result of the running call, as [`ToolOutput::proposals`](crate::ToolOutput) does.
@@ -54,6 +65,13 @@ impl ToolContext {
     /// Nothing, where there was no room for it.
     pub fn take_actions(&self) -> Vec<Proposal> {
         self.pushed.close()
+    }
+
+    /// Returns the context in which a decision is carried out.
+    #[must_use]
+    pub fn after(mut self, decision: Option<&Decision>) -> Self {
+        self.decision = decision.cloned().map(Box::new);
+        self
     }
 
     /// Returns where the session of the call is kept; `None` where there is none.

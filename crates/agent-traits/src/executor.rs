@@ -6,6 +6,7 @@ use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
 use trunkline_session_machine::{Kept, ToolOutput};
 
 use crate::context::ToolContext;
+use crate::discard_hook::DiscardHook;
 
 /// Does what was approved, of what a tool has staged.
 ///
@@ -17,8 +18,8 @@ pub trait Executor: Send + Sync {
     ///
     /// `entry` is the proposal as it stands, in the attempt that this is: of one that is
     /// [`divisible`](trunkline_resolve_queue::Proposal::divisible) only [`Entry::part`] may be written, all of it or
-    /// nothing. [`Entry::decision`] has the reason, which changes nothing in what is done, and whatever else the decider
-    /// handed over; [`Entry::attempt`] prints as an idempotency key. When `context.cancel` is given before anything was
+    /// nothing. [`Entry::decision`] has the reason, which changes nothing in what is done, and as `extra` whatever else the decider
+    /// handed over: never what a model gave, if a person approved it. [`Entry::attempt`] prints as an idempotency key. When `context.cancel` is given before anything was
     /// written, nothing is written; after that, all is.
     ///
     /// Returns how it ended and what the model is told.
@@ -58,12 +59,8 @@ pub trait Executor: Send + Sync {
         None
     }
 
-    /// Told that a model or a person discards a proposal of this tool, with the decision in [`Entry::decision`]; after a
-    /// crash perhaps a second time, because the words are recorded together with the decision. Nobody looks at the files
-    /// around it: what it writes does not count as the run's. Returns what the model is told; `None` for
-    /// `Discarded: <label>. Reason: <reason>`.
-    async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
-        let _ = entry;
+    /// Returns who cleans up behind what is never applied. Nobody unless told.
+    fn as_discard_hook(&self) -> Option<&dyn DiscardHook> {
         None
     }
 }

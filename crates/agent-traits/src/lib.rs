@@ -4,6 +4,7 @@ mod cancel;
 mod compactor;
 mod context;
 mod decider;
+mod discard_hook;
 mod executor;
 mod git;
 #[cfg(feature = "typed")]
@@ -23,6 +24,7 @@ pub use cancel::Cancel;
 pub use compactor::{CompactionSummary, Compactor};
 pub use context::ToolContext;
 pub use decider::Decider;
+pub use discard_hook::DiscardHook;
 pub use executor::Executor;
 pub use git::{Commits, GitBinding};
 #[cfg(feature = "typed")]

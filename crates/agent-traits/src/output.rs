@@ -36,6 +36,13 @@ impl IntoToolOutput for ToolOutput {
     }
 }
 
+/// Nothing is told.
+impl IntoToolOutput for () {
+    fn into_output(self) -> ToolOutput {
+        ToolOutput::default()
+    }
+}
+
 impl IntoToolOutput for String {
     fn into_output(self) -> ToolOutput {
         ToolOutput::text(self)

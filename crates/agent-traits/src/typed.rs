@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::ToolSpec;
 use trunkline_providers::OutputSchema;
-use trunkline_resolve_queue::Fingerprint;
+use trunkline_resolve_queue::{End, Fingerprint};
 use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, Gate, ToolOutput};
 
@@ -117,7 +117,8 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
     ///
     /// A call stages with [`ToolContext::push_pending_action`], and `P` is what its payload is read as: perhaps days later, in
     /// another process, and by a later version of the tool. A payload that does not fit fails, and the model is told which
-    /// field is wrong. An output that is an error says that nothing was done.
+    /// field is wrong. An output that is an error says that nothing was done. [`ToolContext::decision`] has what the person who
+    /// approved it has handed over.
     ///
     /// ```
     /// use trunkline_agent_traits::{PendingAction, ToolContext, TypedTool};
@@ -150,6 +151,41 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
         O: IntoToolOutput,
     {
         self.executor.apply_with(apply);
+        self
+    }
+
+    /// Sets what cleans up behind what a call of the tool has staged, when that ends without having been applied; see
+    /// [`DiscardHook::discarded`](crate::DiscardHook::discarded) for when and how often. `P` is what its payload is read as.
+    ///
+    /// What a model or a person discards answers with what `discarded` gives; `()` leaves the words to the loop.
+    ///
+    /// ```
+    /// use trunkline_agent_traits::resolve_queue::End;
+    /// use trunkline_agent_traits::{ToolContext, TypedTool};
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Draft { path: String }
+    /// # async fn stage(_: Draft, _: ToolContext) -> &'static str { "" }
+    /// # async fn send(_: Draft, _: ToolContext) -> &'static str { "" }
+    ///
+    /// async fn throw_away(draft: Draft, end: End, _: ToolContext) -> Result<(), std::io::Error> {
+    ///     // Called a second time, it is gone already.
+    ///     match std::fs::remove_file(&draft.path) {
+    ///         Err(fault) if fault.kind() != std::io::ErrorKind::NotFound => Err(fault),
+    ///         _ => Ok(()),
+    ///     }
+    /// }
+    ///
+    /// let tool = TypedTool::from_fn("send_draft", "Sends a draft.", stage).apply(send).discarded(throw_away);
+    /// ```
+    #[must_use]
+    pub fn discarded<P, F, R, O>(mut self, discarded: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, End, ToolContext) -> R + Send + Sync + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: IntoToolOutput,
+    {
+        self.executor.discarded_with(discarded);
         self
     }
 
@@ -198,7 +234,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Tool for TypedTool<A> {
     }
 
     fn as_executor(&self) -> Option<&dyn Executor> {
-        self.executor.applies().then_some(&self.executor as &dyn Executor)
+        self.executor.does_anything().then_some(&self.executor as &dyn Executor)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a tool made of functions does of what was approved.
+//! What a tool made of functions does of what was approved, and behind what was not.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,21 +7,26 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trunkline_message_tree::ToolResult;
-use trunkline_resolve_queue::{Entry, Fingerprint, Outcome};
+use trunkline_resolve_queue::{End, Entry, Fingerprint, Outcome};
 use trunkline_session_machine::ToolOutput;
 
 use crate::context::ToolContext;
+use crate::discard_hook::DiscardHook;
 use crate::executor::Executor;
 use crate::output::IntoToolOutput;
 
 type Apply = dyn Fn(Value, ToolContext) -> Pin<Box<dyn Future<Output = ToolOutput> + Send>> + Send + Sync;
 type Observe = dyn Fn(Vec<String>) -> Pin<Box<dyn Future<Output = Vec<Fingerprint>> + Send>> + Send + Sync;
 
+type Discarded =
+    dyn Fn(Value, End, ToolContext) -> Pin<Box<dyn Future<Output = ToolOutput> + Send>> + Send + Sync;
+
 /// The functions that apply what a tool has staged, and look at what it was computed from.
 #[derive(Default)]
 pub(crate) struct TypedExecutor {
     apply: Option<Box<Apply>>,
     observe: Option<Box<Observe>>,
+    discarded: Option<Box<Discarded>>,
 }
 
 impl TypedExecutor {
@@ -54,9 +59,30 @@ impl TypedExecutor {
         self.observe = Some(Box::new(move |subjects| Box::pin(observe(subjects))));
     }
 
-    /// Returns whether anything can be applied.
-    pub(crate) fn applies(&self) -> bool {
-        self.apply.is_some()
+    pub(crate) fn discarded_with<P, F, R, O>(&mut self, discarded: F)
+    where
+        P: DeserializeOwned,
+        F: Fn(P, End, ToolContext) -> R + Send + Sync + 'static,
+        R: Future<Output = O> + Send + 'static,
+        O: IntoToolOutput,
+    {
+        self.discarded =
+            Some(Box::new(move |payload, end, context| match serde_path_to_error::deserialize(payload) {
+                Ok(payload) => {
+                    let cleaning = discarded(payload, end, context);
+                    Box::pin(async move { cleaning.await.into_output() })
+                }
+                Err(fault) => {
+                    let words =
+                        format!("not cleaned up: what was staged does not fit the tool any more: {fault}");
+                    Box::pin(async move { ToolOutput::error(words) })
+                }
+            }));
+    }
+
+    /// Returns whether anything can be applied, or is cleaned up.
+    pub(crate) fn does_anything(&self) -> bool {
+        self.apply.is_some() || self.discarded.is_some()
     }
 }
 
@@ -64,7 +90,10 @@ impl TypedExecutor {
 impl Executor for TypedExecutor {
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         let output = match &self.apply {
-            Some(apply) => apply(entry.proposal.payload.clone(), context.clone()).await,
+            Some(apply) => {
+                let context = context.clone().after(entry.decision.as_ref());
+                apply(entry.proposal.payload.clone(), context).await
+            }
             None => ToolOutput::error("this tool has nothing to apply"),
         };
         if !output.is_error {
@@ -79,5 +108,19 @@ impl Executor for TypedExecutor {
             Some(observe) => observe(subjects.to_vec()).await,
             None => Vec::new(),
         }
+    }
+
+    fn as_discard_hook(&self) -> Option<&dyn DiscardHook> {
+        self.discarded.as_ref().map(|_| self as &dyn DiscardHook)
+    }
+}
+
+#[async_trait]
+impl DiscardHook for TypedExecutor {
+    async fn discarded(&self, entry: &Entry<Value>, end: &End, context: &ToolContext) -> Option<ToolOutput> {
+        let context = context.clone().after(entry.decision.as_ref());
+        let discarded = self.discarded.as_ref()?;
+        let output = discarded(entry.proposal.payload.clone(), end.clone(), context).await;
+        (!output.content.is_empty() || output.is_error).then_some(output)
     }
 }

@@ -4,9 +4,9 @@ use std::io;
 
 use expect_test::expect;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::{NodeId, Part};
-use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome};
+use trunkline_agent_traits::resolve_queue::{End, Entry, Fingerprint, Outcome};
 use trunkline_agent_traits::schemars::{self, JsonSchema};
 use trunkline_agent_traits::{
     Access, CallPlace, Cancel, Effects, Gate, IntoToolOutput, Json, PendingAction, PendingActionError,
@@ -410,4 +410,57 @@ async fn a_tool_applies_and_looks_only_if_it_was_told_how() {
     let proposal = Entry::in_attempt(Proposal::new("send", "send_mail", json!({ "to": "b" })));
     let (outcome, _) = looks.as_executor().expect("it applies").apply(&proposal, &context()).await;
     assert_eq!(outcome, Outcome::Applied);
+}
+
+async fn discard(tool: &dyn Tool, payload: Value, extra: Option<Map<String, Value>>) -> String {
+    let mut entry = Entry::discarded(Proposal::new("send", tool.spec().name, payload), "no");
+    if let Some(decision) = &mut entry.decision {
+        decision.extra = extra;
+    }
+    let (executor, end) = (tool.as_executor().expect("it cleans up"), entry.end.clone().expect("it ended"));
+    let hook = executor.as_discard_hook().expect("it cleans up");
+    format!("{:?}", hook.discarded(&entry, &end, &context()).await.map(|said| (said.is_error, said.content)))
+}
+
+#[tokio::test]
+async fn a_tool_cleans_up_only_if_it_was_told_how_and_says_what_it_likes() {
+    let plain = TypedTool::from_fn("send_mail", "Sends a mail.", stage).apply(send);
+    assert!(plain.as_executor().expect("it applies").as_discard_hook().is_none());
+    let silent = plain.discarded(|_: Mail, _: End, _: ToolContext| async {});
+    let says = TypedTool::from_fn("send_mail", "Sends a mail.", stage).discarded(
+        |mail: Mail, end: End, context: ToolContext| async move {
+            let decision = context.decision.expect("somebody has decided");
+            let keep = decision.extra.and_then(|extra| extra.get("keep")?.as_bool());
+            match keep {
+                Some(true) => Err(io::Error::other("it is kept")),
+                _ => Ok(format!("{end} to {}: {}, {}", mail.to, end.cause, decision.reason)),
+            }
+        },
+    );
+    let (fits, extra) = (json!({ "to": "b" }), json!({ "keep": true }).as_object().cloned());
+    let told = [
+        discard(&silent, fits.clone(), None).await,
+        discard(&silent, json!(null), None).await,
+        discard(&says, fits.clone(), None).await,
+        discard(&says, fits, extra).await,
+    ];
+    expect![[r#"
+        None
+        Some((true, [Text { text: "not cleaned up: what was staged does not fit the tool any more: invalid type: null, expected struct Mail" }]))
+        Some((false, [Text { text: "p1-end-1 to b: discarded, no" }]))
+        Some((true, [Text { text: "it is kept" }]))"#]].assert_eq(&told.join("\n"));
+}
+
+#[tokio::test]
+async fn an_apply_sees_what_the_decider_has_handed_over() {
+    let tool = TypedTool::from_fn("send_mail", "Sends a mail.", stage).apply(
+        |mail: Mail, context: ToolContext| async move {
+            let decision = context.decision.expect("somebody has decided");
+            format!("{}: {}", mail.to, json!(decision.extra))
+        },
+    );
+    let mut entry = Entry::in_attempt(Proposal::new("send", "send_mail", json!({ "to": "b" })));
+    entry.decision.as_mut().expect("it is approved").extra = json!({ "copies": 2 }).as_object().cloned();
+    let (_, output) = tool.as_executor().expect("it applies").apply(&entry, &context()).await;
+    assert_eq!(output, ToolOutput::text("b: {\"copies\":2}"));
 }

@@ -100,6 +100,21 @@ impl<P> Entry<P> {
         entry
     }
 
+    /// A proposal that a person has discarded for this reason, with its [`end`](Entry::end): what a tool that cleans up is handed, for
+    /// its own tests. It is in no queue.
+    pub fn discarded(proposal: Proposal<P>, reason: impl Into<String>) -> Self {
+        let discard = Change::Decided {
+            verdict: Verdict::Discard,
+            by: Actor::new(ActorKind::Person, ""),
+            reason: reason.into(),
+            only: BTreeSet::new(),
+            extra: None,
+        };
+        let mut entry = Entry::staged(ProposalId(1), 0, proposal);
+        entry.fold(discard, State::Discarded, 0);
+        entry
+    }
+
     /// The attempt that began last. Its number is 0 as long as none has.
     pub fn attempt(&self) -> Attempt {
         Attempt { proposal: self.id, number: self.attempts }

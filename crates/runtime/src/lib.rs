@@ -16,8 +16,9 @@ pub use session::compaction::Compaction;
 pub use session::view::View;
 pub use trunkline_agent_traits as agent_traits;
 pub use trunkline_agent_traits::{
-    Cancel, Commits, CompactionSummary, Compactor, Decider, Executor, GitBinding, LeftBranch, PendingAction,
-    PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool, ToolContext, Workspace,
+    Cancel, Commits, CompactionSummary, Compactor, Decider, DiscardHook, Executor, GitBinding, LeftBranch,
+    PendingAction, PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool,
+    ToolContext, Workspace,
 };
 #[cfg(feature = "typed")]
 pub use trunkline_agent_traits::{IntoToolOutput, Json, TypedTool, schemars};
@@ -38,8 +39,8 @@ pub use trunkline_session_machine::setup::Limits;
 pub use trunkline_session_machine::{
     APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, CallPlace,
     Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, Event, FileChange, FileStates,
-    Finding, Gate, Kept, KeptFile, Late, Left, Limit, OnStall, OwnChanges, Prepared, Proposal, Retries,
-    Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched, WorkspaceFault,
+    Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, OnStall, OwnChanges, Prepared, Proposal,
+    Retries, Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched, WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
 pub use world::model_summarizer::ModelSummarizer;

@@ -260,7 +260,7 @@ async fn a_tool_hears_of_a_discard_and_may_have_its_own_words() {
         session.prompt("go", &Cancel::new()).await.unwrap();
         session.decide(ProposalId(1), Verdict::Discard, reason).await.unwrap();
         assert_eq!(words(&session), words_of_it);
-        assert_eq!(*disk.heard.lock().unwrap(), [format!("discarded: {reason}")]);
+        assert_eq!(*disk.heard.lock().unwrap(), [format!("p1-end-1 discarded: {reason}")]);
     }
 }
 

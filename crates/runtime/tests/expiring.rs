@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::{Entry, Outcome, ProposalId, State, Verdict};
+use trunkline_runtime::resolve_queue::{End, Entry, Outcome, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{
-    Access, AgentBuilder, Cancel, Decider, Executor, Said, Session, Tool, ToolContext, ToolOutput,
+    Access, AgentBuilder, Cancel, Decider, DiscardHook, Executor, Said, Session, Tool, ToolContext,
+    ToolOutput,
 };
 
 use crate::fake_folder::{Act, FakeFolder};
@@ -97,7 +98,14 @@ impl Executor for SlowToHear {
         self.inner.apply(entry, context).await
     }
 
-    async fn discarded(&self, _: &Entry<Value>) -> Option<String> {
+    fn as_discard_hook(&self) -> Option<&dyn DiscardHook> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl DiscardHook for SlowToHear {
+    async fn discarded(&self, _: &Entry<Value>, _: &End, _: &ToolContext) -> Option<ToolOutput> {
         *self.now.lock().unwrap() += 3_000;
         *self.heard.lock().unwrap() += 1;
         None

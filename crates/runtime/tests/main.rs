@@ -25,6 +25,7 @@ mod counting;
 mod crashes;
 mod decided;
 mod deciding;
+mod discard_hooks;
 mod disturbed;
 mod events;
 mod expiring;

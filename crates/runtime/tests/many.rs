@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
-use trunkline_runtime::{Access, Executor, Kept, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::resolve_queue::{Effect, End, Entry, Fingerprint, Outcome, Preview};
+use trunkline_runtime::{Access, DiscardHook, Executor, Kept, Proposal, Tool, ToolContext, ToolOutput};
 
 /// How a step of the tool goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,9 +246,16 @@ impl Executor for Many {
         Some((json!({ "edits": edits }), preview))
     }
 
-    async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
-        let decision = entry.decision.as_ref()?;
-        self.disk.heard.lock().unwrap().push(format!("discarded: {}", decision.reason));
-        (decision.reason == "own words").then(|| "The tool has thrown it away.".to_owned())
+    fn as_discard_hook(&self) -> Option<&dyn DiscardHook> {
+        (self.lacks == Lacks::Nothing).then_some(self as &dyn DiscardHook)
+    }
+}
+
+#[async_trait]
+impl DiscardHook for Many {
+    async fn discarded(&self, entry: &Entry<Value>, end: &End, _: &ToolContext) -> Option<ToolOutput> {
+        let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
+        self.disk.heard.lock().unwrap().push(format!("{end} {}: {reason}", end.cause));
+        (reason == "own words").then(|| ToolOutput::text("The tool has thrown it away."))
     }
 }

@@ -9,13 +9,13 @@ use trunkline_runtime::message_tree::{NodeId, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::resolve_tool::Resolution;
 use trunkline_runtime::resolve_queue::{
-    Actor, ActorKind, Entry, Fingerprint, Outcome, ProposalId, Rule, RuleVerdict, Scope, StandingHandler,
-    State,
+    Actor, ActorKind, End, Entry, Fingerprint, Outcome, ProposalId, Rule, RuleVerdict, Scope,
+    StandingHandler, State,
 };
 use trunkline_runtime::session_store::SessionStore;
 use trunkline_runtime::{
-    Access, AgentBuilder, Approval, CallPlace, Cancel, Event, Executor, PendingAction, Standing, Tool,
-    ToolContext, ToolOutput, View,
+    Access, AgentBuilder, Approval, CallPlace, Cancel, DiscardHook, Event, Executor, PendingAction, Standing,
+    Tool, ToolContext, ToolOutput, View,
 };
 
 use crate::kills::{Death, Mortal};
@@ -92,9 +92,16 @@ impl Executor for Rename {
         (Outcome::Applied, ToolOutput::text("Renamed."))
     }
 
-    async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
+    fn as_discard_hook(&self) -> Option<&dyn DiscardHook> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl DiscardHook for Rename {
+    async fn discarded(&self, entry: &Entry<Value>, _: &End, _: &ToolContext) -> Option<ToolOutput> {
         let reason = entry.decision.as_ref().map(|decision| decision.reason.clone());
-        Some(format!("Not renamed: {}.", reason.unwrap_or_default()))
+        Some(ToolOutput::text(format!("Not renamed: {}.", reason.unwrap_or_default())))
     }
 }
 

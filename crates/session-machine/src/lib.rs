@@ -27,6 +27,7 @@ pub use words::files::{
     Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,
     Span, Touched, WorkspaceFault,
 };
+pub use words::hook::HookEnded;
 pub use words::late::Late;
 pub use words::lease::{APPLY_LEASE, LEASE_MS};
 pub use words::retries::{Cause, Retries};

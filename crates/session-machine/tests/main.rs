@@ -5,10 +5,13 @@
 mod approvals;
 mod attempts;
 mod choices;
+mod discard_hooks;
 mod ends;
 mod facts;
 mod going_back;
 mod guarded;
+mod handing_over;
+mod hook_ends;
 mod in_time;
 mod late;
 mod laws;

@@ -13,7 +13,7 @@ use trunkline_message_tree::{
     Message, MessageList, MessageTree, NodeId, Origin, Part, Timestamp, ToolChoice, ToolResult, ToolSpec,
 };
 use trunkline_providers::{Request, Support};
-use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
+use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, resolve_tool};
 use trunkline_revert::{CacheGrain, Rates};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
@@ -24,21 +24,23 @@ use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded::complete;
 use trunkline_session_machine::acts::recover::{self, Sight};
 use trunkline_session_machine::acts::reply::{self, Came};
-use trunkline_session_machine::acts::resolve::{self, Next};
+use trunkline_session_machine::acts::resolve::{self, Carried, Next};
 use trunkline_session_machine::acts::view::View;
 use trunkline_session_machine::acts::{close, decide, expire, hold, late, moves, open, settle, stage};
 use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::request::prompt;
 use trunkline_session_machine::request::rendering::Rendering;
 use trunkline_session_machine::rules::judging;
+use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
 use trunkline_session_machine::{
-    Access, Approval, CallPlace, CloseAs, OnStall, Reverts, RuntimeError, Said, Touched,
+    Access, Approval, CallPlace, CloseAs, OnStall, Reverts, RuntimeError, Touched,
 };
 use trunkline_session_store::Record;
 
-use crate::play_lines::{came_of, drawn, lines_of, name_of, policy_of, rule_of, told_of};
+use crate::play_lines::{came_of, drawn, lines_of, name_of, policy_of, rule_of, said_of, told_of};
+use crate::play_world::tools;
 
 /// A day that does not change.
 pub(crate) const START: u64 = 1_700_000_000_000;
@@ -58,6 +60,9 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// rates                it is known what tokens cost
 /// tool own             a tool more, for which nobody is asked
 /// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
+/// hook edit            the tool is told when what it has staged ends without having been applied
+/// hears p1 = words     and says this to that; or `!words`, as a failure; `crash`; or `kill`, which ends the process. Nothing unless told
+/// without tools        the next process has none; with tools: those that a play has
 /// offers 10 s          what is staged has so much time
 /// demands              the service takes the demand that a tool is called
 /// choices soft 2 3     a model is reminded, held after two turns, and for three; or `once 3`, held at once
@@ -74,7 +79,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
-/// approve p1, discard p1 why, undo, redo, go n3, merge n3, back n3 lesson, close checkpoint words
+/// approve p1, discard p1 why, approve p1 with {"mode":1} why, undo, redo, go n3, merge n3, back n3 lesson, close checkpoint words
 /// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
 /// give deny path a/**  a person gives a rule
 /// accept p0, decline p0 why   a step back that was proposed
@@ -102,6 +107,7 @@ pub(crate) struct Play {
     replies: VecDeque<Came>,
     pub(crate) results: HashMap<String, String>,
     pub(crate) proposed: HashMap<String, Vec<(String, String)>>,
+    pub(crate) hears: HashMap<ProposalId, String>,
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) base: BTreeMap<String, String>,
     commits: bool,
@@ -129,10 +135,7 @@ impl Play {
     fn new() -> Self {
         let origin = Origin::new("made-up", "parrot");
         let mut setup = Setup::new(AskedModel::new(origin, "none", |_| Support::None));
-        let object = || json!({ "type": "object" });
-        setup.catalogue.add(ToolSpec::new("read", "Reads a file", object()), Access::ReadOnly);
-        setup.catalogue.add(ToolSpec::new("edit", "Stages an edit", object()), Access::Proposes);
-        setup.catalogue.add(ToolSpec::new("shell", "Runs a command", object()), Access::Exclusive);
+        setup.catalogue = tools();
         setup.complete();
         let tree = MessageTree::new(Message::system("Be short."), Timestamp(START));
         let root = Record::Entry(tree.root_entry());
@@ -147,6 +150,7 @@ impl Play {
             proposed: HashMap::new(),
             looks: false,
             writes: HashMap::new(),
+            hears: HashMap::new(),
             files: BTreeMap::new(),
             base: BTreeMap::new(),
             commits: false,
@@ -207,6 +211,15 @@ impl Play {
                     .add(ToolSpec::new(rest, "A tool", json!({ "type": "object" })), Access::Exclusive);
                 self.setup.complete();
             }
+            "hook" => self.setup.catalogue.hook(rest),
+            "without" | "with" => {
+                self.setup.catalogue = if word == "with" { tools() } else { Catalogue::default() };
+                self.setup.complete();
+            }
+            "hears" => {
+                let (proposal, words) = rest.split_once(" = ").unwrap();
+                self.hears.insert(proposal.parse().unwrap(), words.to_owned());
+            }
             "folder" => self.setup.files.looks = true,
             "looks" => (self.looks, self.setup.files.looks) = (true, true),
             "commits" => (self.commits, self.setup.files.looks) = (true, true),
@@ -261,13 +274,9 @@ impl Play {
             }
             "resume" => self.drive(false),
             "cancel" => self.drive(true),
-            "approve" => {
-                let said = Said::new(Verdict::Approve, more);
-                self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
-            }
-            "discard" => {
-                let said = Said::new(Verdict::Discard, more);
-                self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
+            "approve" | "discard" => {
+                let said = said_of(word, more);
+                self.perform(|view, _| decide::decide(view, proposal(), (&said, None), None))
             }
             "rule" => {
                 let mut rule = rule_of(rest);
@@ -330,7 +339,7 @@ impl Play {
         }
     }
 
-    fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         if !self.hushed {
             let _ = writeln!(self.told, "{line}");
         }
@@ -413,6 +422,7 @@ impl Play {
                     return Ok(());
                 }
                 Step::Expire => self.perform(|view, _| expire::expire_due(view))?,
+                Step::CallHook(id) => self.call_hook(id, None)?,
                 Step::TellUntold => self.perform(|view, _| open::tell_untold(view))?,
                 Step::LookUp(id, sight) => self.look_up(id, sight)?,
                 Step::Bind(_) | Step::AskGit => panic!("no git was given"),
@@ -442,12 +452,12 @@ impl Play {
                 }
             },
         };
-        if let Next::CarryOn(id) = next
-            && self.perform(|view, asked| resolve::carry_on(view, asked, id, place))?
-        {
-            self.apply(id, Some(place))?;
+        let Next::CarryOn(id) = next else { return Ok(()) };
+        match self.perform(|view, _| resolve::carry_on(view, id, place))? {
+            Carried::Done => Ok(()),
+            Carried::Apply => self.apply(id, Some(place)),
+            Carried::CallHook => self.call_hook(id, Some(place)),
         }
-        Ok(())
     }
 
     fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
@@ -485,7 +495,7 @@ impl Play {
         View::new(&self.state, &self.setup, Timestamp(self.now))
     }
 
-    fn perform<T>(
+    pub(crate) fn perform<T>(
         &mut self,
         act: impl Fn(&View<'_>, &mut Asked<'_>) -> Result<Plan<T>, Pause>,
     ) -> Result<T, RuntimeError> {

@@ -8,11 +8,11 @@ use trunkline_message_tree::{
 use trunkline_providers::{DecodeError, ErrorKind, ProviderError};
 use trunkline_resolve_queue::{
     Actor, ActorKind, Choice, CommandPattern, Notice, Policy, ProposalId, Rule, RuleTarget, RuleVerdict,
-    Scope,
+    Scope, Verdict,
 };
 use trunkline_session_machine::acts::reply::Came;
 use trunkline_session_machine::next::Step;
-use trunkline_session_machine::{Event, Stop};
+use trunkline_session_machine::{Event, Said, Stop};
 use trunkline_session_store::Record;
 
 use crate::play::START;
@@ -95,6 +95,15 @@ pub(crate) fn rule_of(text: &str) -> Rule {
     rule
 }
 
+/// Reads what a person says of a proposal: perhaps `with` an object that is handed over, and then why.
+pub(crate) fn said_of(word: &str, text: &str) -> Said {
+    let verdict = if word == "approve" { Verdict::Approve } else { Verdict::Discard };
+    match text.strip_prefix("with ").map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
+        Some((extra, why)) => Said::new(verdict, why).handing(serde_json::from_str(extra).unwrap()),
+        None => Said::new(verdict, text),
+    }
+}
+
 /// Reads words, or calls.
 fn reply_of(text: &str, stop: StopReason) -> Message {
     let words = |piece: &str| piece.strip_prefix("say ").map(Content::text);
@@ -143,6 +152,7 @@ pub(crate) fn name_of(step: &Step) -> String {
         Step::Conclude => "conclude".to_owned(),
         Step::Expire => "expire".to_owned(),
         Step::TellUntold => "tell".to_owned(),
+        Step::CallHook(id) => format!("call hook {id}"),
         Step::LookUp(id, _) => format!("look up {id}"),
         Step::Bind(_) => "bind".to_owned(),
         Step::AskGit => "ask git".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trunkline_message_tree::notation;
 use trunkline_resolve_queue::{Entry, RuleEntry};
 use trunkline_revert::ProposalEvent;
@@ -85,7 +85,9 @@ fn decisions_of(state: &State) -> Vec<String> {
         let state = format!("{:?}", entry.state).to_lowercase();
         match &entry.decision {
             Some(decision) => {
-                format!("{} {state}, decided by {}: {}", entry.id, decision.by, decision.reason)
+                let extra = decision.extra.as_ref().map(|extra| format!(" with {}", json!(extra)));
+                let by = format!("{}{}", decision.by, extra.unwrap_or_default());
+                format!("{} {state}, decided by {by}: {}", entry.id, decision.reason)
             }
             None => format!("{} {state}", entry.id),
         }

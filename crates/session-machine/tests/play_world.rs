@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use trunkline_message_tree::ToolSpec;
 use trunkline_resolve_queue::{Effect, Entry, Fingerprint, ProposalId, SubjectState};
 use trunkline_revert::{EffectClass, Effects};
 use trunkline_session_machine::acts::asked::{Asked, find_out};
+use trunkline_session_machine::acts::discard_hook;
 use trunkline_session_machine::acts::question::{Answer, Pause, Question};
 use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::words::start::Start;
 use trunkline_session_machine::{
-    Base, CallPlace, ChangedFile, Changes, FileChange, FileStates, Gate, Kept, OwnChanges, Proposal,
+    Access, Base, CallPlace, ChangedFile, Changes, FileChange, FileStates, Gate, Kept, OwnChanges, Proposal,
     RuntimeError, ToolOutput,
 };
 use uuid::Uuid;
@@ -48,6 +51,21 @@ impl Play {
 
     fn print(&self, path: &str) -> Fingerprint {
         print_of(path, self.files.get(path))
+    }
+
+    pub(crate) fn call_hook(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
+        let Some(end) = self.perform(|view, _| discard_hook::begin(view, id, call))? else { return Ok(()) };
+        let approved = if end.approved { ", approved" } else { "" };
+        self.say(&format!("    hook {end}: {}{approved}", end.cause));
+        let heard = self.hears.get(&id).cloned().unwrap_or_default();
+        let came = match heard.split_at(heard.len().min(1)) {
+            ("", _) => Ok(None),
+            _ if heard == "kill" => return Err(RuntimeError::Refused { reason: "killed".to_owned() }),
+            _ if heard == "crash" => Err("the tool crashed".to_owned()),
+            ("!", words) => Ok(Some(ToolOutput::error(words))),
+            _ => Ok(Some(ToolOutput::text(heard))),
+        };
+        self.perform(|view, _| discard_hook::finish(view, &end, &came, call))
     }
 
     pub(crate) fn find_out<T>(
@@ -94,6 +112,8 @@ impl Play {
                 Question::Observe(id) => {
                     Answer::Observed(kept(id).map(|(path, _)| vec![print_of(&path, files.get(&path))]))
                 }
+                // No play keeps what it has written over.
+                Question::Preimages(_) => Answer::Kept(None),
                 Question::PutBack(_, kept) => {
                     for one in kept.0.iter() {
                         let path = one.fingerprint.subject.clone();
@@ -106,7 +126,6 @@ impl Play {
                     }
                     Answer::PutBack
                 }
-                Question::Discarded(entries) => Answer::Words(entries.iter().map(|_| None).collect()),
                 Question::Start => {
                     begun_at = Some(files.clone());
                     let tree = if looks { tree_of(&files) } else { "b".repeat(40) };
@@ -148,6 +167,15 @@ impl Play {
         }
         learned
     }
+}
+
+/// The tools that a play has.
+pub(crate) fn tools() -> Catalogue {
+    let (mut tools, object) = (Catalogue::default(), || json!({ "type": "object" }));
+    tools.add(ToolSpec::new("read", "Reads a file", object()), Access::ReadOnly);
+    tools.add(ToolSpec::new("edit", "Stages an edit", object()), Access::Proposes);
+    tools.add(ToolSpec::new("shell", "Runs a command", object()), Access::Exclusive);
+    tools
 }
 
 pub(crate) fn change_of(entry: &Entry<Value>) -> (String, String) {

@@ -26,7 +26,7 @@ pub(crate) async fn apply(
     let entry = writer.state.resolve.queue.get(id).cloned();
     let (Some(entry), Some(tool)) = (entry, writer.executor(id)) else { return Ok(()) };
     let place = call.cloned().unwrap_or_else(|| staged::place_of(&entry.proposal));
-    let context = writer.context(Cancel::new(), place);
+    let context = writer.context(Cancel::new(), place).after(entry.decision.as_ref());
     let (outcome, output) = carry_out(writer, &tool, &entry, attempt, &context).await?;
     let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();
     let ended = Ended { attempt, outcome, words };

@@ -2,13 +2,12 @@
 
 use trunkline_agent_traits::Cancel;
 use trunkline_resolve_queue::{ProposalId, QueueError};
-use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::decide;
 use trunkline_session_machine::acts::expire::expire_alone;
-use trunkline_session_machine::acts::view::View;
 use trunkline_session_machine::{RuntimeError, Said, Stop};
 use trunkline_session_store::InboxId;
 
+use crate::driver::discard_hook::tell_tools;
 use crate::effects::ask_person::{Answered, ask_person};
 use crate::writer::Writer;
 
@@ -35,8 +34,22 @@ pub(crate) async fn take_verdict(
     letter: Option<InboxId>,
 ) -> Result<(), RuntimeError> {
     load_proposals(writer, &[id]).await?;
-    let act = |view: &View<'_>, asked: &mut Asked<'_>| decide::decide(view, asked, id, (said, seen), letter);
-    writer.perform_for(letter, act).await
+    writer.perform_for(letter, |view, _| decide::decide(view, id, (said, seen), letter)).await
+}
+
+/// Decides on several proposals, or on all that wait. Returns what became of each.
+pub(crate) async fn decide_all(
+    writer: &mut Writer,
+    ids: Option<&[ProposalId]>,
+    said: &Said,
+) -> Result<decide::Decided, RuntimeError> {
+    let waits = writer.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
+    let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
+    load_proposals(writer, &ids).await?;
+    let decided = writer.perform(|view, _| decide::decide_each(view, &ids, (said, None))).await?;
+    // What was decided is recorded, whatever becomes of this; the next drive does what is left of it.
+    let _ = tell_tools(writer).await;
+    Ok(decided)
 }
 
 /// Asks a person about the first of these, unless a letter comes after `seen`. Returns why the drive stops if nothing was

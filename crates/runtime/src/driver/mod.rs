@@ -8,6 +8,7 @@ pub(crate) mod bind;
 pub(crate) mod close;
 pub(crate) mod compact;
 pub(crate) mod decide;
+pub(crate) mod discard_hook;
 pub(crate) mod learn;
 pub(crate) mod letters;
 pub(crate) mod look;
@@ -39,6 +40,7 @@ use self::bind::{bind_these, catch_up};
 use self::close::conclude;
 use self::compact::compact_span;
 use self::decide::ask;
+use self::discard_hook::tell_tool;
 use self::letters::{catch_up_or_abandon, look_at_inbox, take_close_letters, take_letters, take_old_cancels};
 use self::look::{look_after, look_late};
 use self::orders::{carry_out, must_wait};
@@ -202,6 +204,7 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
         Step::AskGit => catch_up(writer).await?,
         Step::Bind(unbound) => bind_these(writer, unbound).await?,
         Step::Expire => writer.perform(|view, _| expire_due(view)).await?,
+        Step::CallHook(id) => tell_tool(writer, id, None).await?,
         Step::TellUntold => writer.perform(|view, _| tell_untold(view)).await?,
         Step::LookUp(id, sight) => settle_attempt(writer, id, sight).await?,
         Step::AwaitApply(attempt, lease) => await_apply(writer, (attempt, lease), &mut drive.awaited).await?,

@@ -2,6 +2,7 @@
 
 use crate::driver::apply::apply;
 use crate::driver::decide::load_proposals;
+use crate::driver::discard_hook::tell_tool;
 use crate::driver::look::look_after;
 use crate::effects::standing::ask_standing;
 use crate::writer::Writer;
@@ -11,7 +12,7 @@ use trunkline_resolve_queue::ProposalId;
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};
 
 use trunkline_session_machine::acts::resolve::{
-    Next, answer, begin_standing, carry_on, end_standing, resolve, take_up,
+    Carried, Next, answer, begin_standing, carry_on, end_standing, resolve, take_up,
 };
 use trunkline_session_machine::{CallPlace, RuntimeError};
 
@@ -45,9 +46,10 @@ pub(crate) async fn resolve_call(
 
 /// Does what a call was decided to mean.
 async fn carry_on_with(writer: &mut Writer, id: ProposalId, place: &CallPlace) -> Result<(), RuntimeError> {
-    match writer.perform(|view, asked| carry_on(view, asked, id, place)).await? {
-        true => apply(writer, id, Some(place)).await,
-        false => Ok(()),
+    match writer.perform(|view, _| carry_on(view, id, place)).await? {
+        Carried::Done => Ok(()),
+        Carried::Apply => apply(writer, id, Some(place)).await,
+        Carried::CallHook => tell_tool(writer, id, Some(place)).await,
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod ask_model;
 pub(crate) mod ask_person;
 pub(crate) mod ask_summarizer;
 pub(crate) mod calls;
+pub(crate) mod discard_hook;
 pub(crate) mod restore;
 pub(crate) mod standing;
 pub(crate) mod summarize;

@@ -211,6 +211,9 @@ impl AgentBuilder {
             return;
         }
         self.settings.setup.catalogue.add(spec, contained::access(tool.as_ref()));
+        if contained::has_discard_hook(tool.as_ref()) {
+            self.settings.setup.catalogue.hook(&name);
+        }
         if self.settings.implementations.insert(name.clone(), Implementation { tool, schema }).is_some() {
             self.fault.get_or_insert(AgentError::ToolTwice { tool: name });
         }

@@ -13,7 +13,7 @@ use trunkline_decision_objects::{Decision, DecisionId, RunId};
 use trunkline_message_tree::{Message, MessageTree, Name, NameKind, Names, Naming, NodeId, ToolResult};
 use trunkline_resolve_queue::{ChoiceQueue, Directive, Place, ProposalId, Rule, RuleId, Verdict};
 use trunkline_revert::{CompactPlan, MergeRecord, Proposal, ProposalId as StepId};
-use trunkline_session_machine::acts::decide::{self, Decided};
+use trunkline_session_machine::acts::decide::Decided;
 use trunkline_session_machine::acts::{changes, compact, hold, roll_back as rollback};
 use trunkline_session_machine::{
     CallPlace, CloseAs, Compacted, Comparison, Event, Late, RuntimeError, Said, Stop,
@@ -22,7 +22,7 @@ use trunkline_session_store::SessionId;
 
 use crate::driver::bind::{catch_up, catch_up_to_close};
 use crate::driver::compact::compact_now;
-use crate::driver::decide::load_proposals;
+use crate::driver::decide::decide_all;
 use crate::driver::letters::read_letters;
 use crate::driver::orders::{Done, carry_out_now};
 use crate::driver::rollback_order::{finish_rollback, roll_back};
@@ -224,10 +224,7 @@ impl Session {
         said: &Said,
     ) -> Result<Decided, RuntimeError> {
         catch_up(&mut self.writer).await?;
-        let waits = self.writer.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
-        let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
-        load_proposals(&mut self.writer, &ids).await?;
-        self.writer.perform(|view, asked| decide::decide_each(view, asked, &ids, (said, None))).await
+        decide_all(&mut self.writer, ids, said).await
     }
 
     /// Gives a rule as a person: it decides from the next step on, also on what waits.

@@ -151,6 +151,11 @@ impl View {
         self.state.resolve.gated_call(id).is_some()
     }
 
+    /// Returns what became of the discard hooks of proposals that have ended without having been applied.
+    pub fn hooks(&self) -> &trunkline_session_machine::state::hooks::Hooks {
+        &self.state.resolve.hooks
+    }
+
     /// Returns the verdicts, oldest first, each with the node that was the newest when it came.
     pub fn verdicts(&self) -> &[(NodeId, trunkline_decision_objects::Decision)] {
         &self.verdicts

@@ -20,6 +20,11 @@ pub(crate) fn access(tool: &dyn Tool) -> Access {
     caught(|| tool.access()).unwrap_or(Access::Exclusive)
 }
 
+/// Returns whether a tool is to be told when what it has staged ends; one that panics when asked is not.
+pub(crate) fn has_discard_hook(tool: &dyn Tool) -> bool {
+    caught(|| tool.as_executor().and_then(|executor| executor.as_discard_hook()).is_some()).unwrap_or(false)
+}
+
 /// Returns what a tool says that a call does; of one that panics when asked nobody knows.
 pub(crate) fn effects(tool: &dyn Tool, arguments: &Map<String, Value>) -> trunkline_revert::Effects {
     caught(|| tool.effects(arguments)).unwrap_or_default()
@@ -95,11 +100,6 @@ pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept
 /// Returns what takes back an applied proposal; nothing does if the tool panics.
 pub(crate) async fn undo(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
     caught_in(async { tool.as_executor()?.undo(entry, kept).await }).await.flatten()
-}
-
-/// Returns a tool's own words on a discard, if it has any.
-pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<String> {
-    caught_in(async { tool.as_executor()?.discarded(entry).await }).await.flatten()
 }
 
 /// Hands a resolution to a standing handler; of one that panics in the middle nobody knows what it had done.

@@ -58,16 +58,6 @@ pub(crate) async fn answer_to(from: &Sources<'_>, question: &Question) -> Result
             Some(tool) => Answer::Undo(contained::undo(tool.as_ref(), entry, &kept.0).await),
             None => Answer::Undo(None),
         },
-        Question::Discarded(entries) => {
-            let mut words = Vec::new();
-            for entry in entries {
-                words.push(match executor(from, entry.id) {
-                    Some(tool) => contained::discarded(tool.as_ref(), entry).await,
-                    None => None,
-                });
-            }
-            Answer::Words(words)
-        }
         Question::Calls(calls) => {
             let asked = calls.iter().map(|call| match from.settings.implementations.get(&call.tool) {
                 Some(one) => {

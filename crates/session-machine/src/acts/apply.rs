@@ -20,8 +20,8 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::recover::{LEFT_MEANWHILE, NOBODY_LOOKED, disturbed, half_done, put_back, take_over};
 use crate::acts::view::View;
-use crate::notes::preimage;
 use crate::notes::resolve::note;
+use crate::notes::{preimage, record};
 use crate::rules::staged::{because, is_left};
 use crate::words::call::{CallPlace, Kept};
 use crate::words::error::RuntimeError;
@@ -339,8 +339,11 @@ fn applied(entry: &Entry<Value>, words: &str) -> String {
         Some(undone) => format!(" What {undone} had done is taken back by it."),
         None => String::new(),
     };
+    // What was given after the preview is part of what was approved, and of what the model has to know of it.
+    let extra = entry.decision.as_ref().and_then(|decision| decision.extra.as_ref()).filter(|_| by_person);
+    let with = extra.map(|extra| format!(" with {}", record::json(extra))).unwrap_or_default();
     let told = match by_person {
-        true => format!("A person approved {id}, and it was applied.{takes_back} {words}"),
+        true => format!("A person approved {id}{with}, and it was applied.{takes_back} {words}"),
         false => format!("Applied {id}.{takes_back} {words}"),
     };
     if entry.left_out.is_empty() {

@@ -90,13 +90,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    pub(super) fn discarded(&mut self, entries: Vec<Entry<Value>>) -> Result<&'a [Option<String>], Pause> {
-        match self.ask(Question::Discarded(entries))? {
-            Answer::Words(words) => Ok(words),
-            _ => Err(mistaken()),
-        }
-    }
-
     /// Returns the calls that were asked about here, each with the answer; `None` if that was not asked.
     pub(crate) fn known_calls(&self) -> Option<impl Iterator<Item = (&'a Wanted, &'a Declared)> + use<'a>> {
         match self.known.get(self.next) {

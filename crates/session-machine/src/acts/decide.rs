@@ -10,14 +10,15 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Record};
 
-use crate::acts::asked::Asked;
 use crate::acts::chain::{Chain, refused};
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
+use crate::notes::discard_hook::{self, HookChange};
 use crate::notes::journal;
 use crate::notes::resolve::{self, note};
-use crate::rules::judging;
+use crate::rules::{hooks, judging};
+use crate::setup::catalogue::can_be_handed;
 use crate::words::error::RuntimeError;
 use crate::words::said::Said;
 
@@ -65,12 +66,11 @@ pub fn adopt_rules(view: &View<'_>, kept: &[Rule]) -> Result<Plan, Pause> {
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn decide(
     view: &View<'_>,
-    asked: &mut Asked<'_>,
     id: ProposalId,
     (said, seen): (&Said, Option<u32>),
     letter: Option<InboxId>,
 ) -> Result<Plan, Pause> {
-    let Plan { mut records, then: decided, .. } = decide_each(view, asked, &[id], (said, seen))?;
+    let Plan { mut records, then: decided, .. } = decide_each(view, &[id], (said, seen))?;
     for (_, result) in decided {
         result?;
     }
@@ -87,7 +87,6 @@ pub fn decide(
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn decide_each(
     view: &View<'_>,
-    asked: &mut Asked<'_>,
     ids: &[ProposalId],
     (said, seen): (&Said, Option<u32>),
 ) -> Result<Plan<Decided>, Pause> {
@@ -95,7 +94,10 @@ pub fn decide_each(
     let at = view.began;
     let person = Actor::new(ActorKind::Person, said.name.clone());
     let mut ruling = Ruling::new(said.verdict, person.clone(), said.reason.clone());
-    (ruling.only, ruling.seen) = (said.only.clone(), seen);
+    (ruling.only, ruling.extra, ruling.seen) = (said.only.clone(), said.extra.clone(), seen);
+    if let Err(reason) = can_be_handed(said.extra.as_ref()) {
+        return Err(RuntimeError::Refused { reason }.into());
+    }
     let mut chain = Chain::of(view.state);
     let mut discarded: Vec<Entry<Value>> = Vec::new();
     let mut decided: Decided = Vec::new();
@@ -132,12 +134,17 @@ pub fn decide_each(
             }
         }
     }
-    if !discarded.is_empty() {
-        let own = asked.discarded(discarded.clone())?;
-        let told = discarded.iter().zip(own).map(|(entry, own)| {
-            format!("A person declined {}. {}", entry.id, discard_words(entry, own.as_deref()))
-        });
-        chain.records.extend(view.telling(&told.collect::<Vec<_>>().join("\n"))?);
+    // Where a tool is told of the end, the model hears of it with what that tool says.
+    let hooked = |entry: &&Entry<Value>| entry.proposal.hears_end;
+    let is_here = |entry: &&Entry<Value>| hooks::hears_end(view.state, view.setup, &entry.proposal);
+    let told: Vec<&Entry<Value>> =
+        discarded.iter().filter(|entry| !hooked(entry) || !is_here(entry)).collect();
+    if !told.is_empty() {
+        let words =
+            told.iter().map(|entry| format!("A person declined {}. {}", entry.id, discard_words(entry)));
+        chain.records.extend(view.telling(&words.collect::<Vec<_>>().join("\n"))?);
+        let ends = told.into_iter().filter(hooked).filter_map(|entry| entry.end.as_ref());
+        chain.records.extend(ends.map(|end| discard_hook::note(end, HookChange::Told, at)));
     }
     Ok(Plan::of(chain.records).then(decided))
 }
@@ -221,13 +228,10 @@ pub fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Plan, Pau
     Ok(Plan::of(closed.iter().map(note).collect()))
 }
 
-/// Returns what the model is told of a discard: its tool's own words, if it has any. `entry` holds the decision.
-///
-/// The words travel with the decision, so the tool hears of it right before it is recorded; after a crash in between
-/// it hears of it again.
-fn discard_words(entry: &Entry<Value>, own: Option<&str>) -> String {
+/// Returns what the model is told of a discard. `entry` holds the decision.
+fn discard_words(entry: &Entry<Value>) -> String {
     let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-    own.map_or_else(|| discard_text(&entry.proposal.label, reason), str::to_owned)
+    discard_text(&entry.proposal.label, reason)
 }
 
 fn by_person(rule: &Rule) -> Result<(), RuntimeError> {

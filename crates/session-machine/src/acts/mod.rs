@@ -17,6 +17,7 @@ pub mod close;
 pub mod closing;
 pub mod compact;
 pub mod decide;
+pub mod discard_hook;
 pub mod drained;
 pub mod expire;
 pub mod hold;

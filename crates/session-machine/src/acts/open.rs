@@ -71,7 +71,7 @@ pub fn tell_untold(view: &View<'_>) -> Result<Plan, Pause> {
     if view.state.open_turn().is_some() || untold.is_empty() {
         return Ok(Plan::nothing());
     }
-    let mut records = view.saying(&untold.join("\n"))?;
+    let mut records = view.saying_with(&untold.join("\n"), view.state.resolve.unshown.clone())?;
     records.push(resolve::told(view.at));
     Ok(Plan::of(records))
 }

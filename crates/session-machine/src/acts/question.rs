@@ -30,8 +30,6 @@ pub enum Question {
     PutBack(ProposalId, Pieces),
     /// What takes a proposal back that was applied so.
     Undo(Box<Entry<Value>>, Pieces),
-    /// What their tools say of the discards of proposals, in this order.
-    Discarded(Vec<Entry<Value>>),
     /// Whether these calls may run: do their arguments fit the schemas of their tools, and what has to be approved first?
     Calls(Vec<Wanted>),
     /// What calls of these tools, with these arguments, do to the world.
@@ -94,8 +92,6 @@ pub enum Answer {
     PutBack,
     /// The payload and the preview of what takes it back; `None` if nothing does.
     Undo(Option<(Value, Preview)>),
-    /// `None` for each that says nothing.
-    Words(Vec<Option<String>>),
     /// `Ok(None)` for a call that may run at once, or whose gate was not asked for; the words are what the model is told of one that may
     /// not.
     Calls(Vec<Declared>),

@@ -38,6 +38,7 @@ pub fn event_of(record: &Record) -> Option<Event> {
         Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
         Record::Note(note) => notes::revert::event(note)
             .or_else(|| notes::resolve::event(note))
+            .or_else(|| notes::discard_hook::event(note))
             .or_else(|| decision::event(note))
             .or_else(|| notes::binding::event(note))
             .or_else(|| notes::answer::event(note))

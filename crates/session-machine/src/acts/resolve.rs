@@ -20,8 +20,9 @@ use crate::acts::view::View;
 use crate::acts::{calls, look};
 use crate::notes::choice;
 use crate::notes::resolve::note;
-use crate::rules::choices;
 use crate::rules::staged::because;
+use crate::rules::{choices, hooks};
+use crate::setup::catalogue::can_be_handed;
 use crate::words::call::{CallPlace, ToolOutput};
 use crate::words::error::RuntimeError;
 
@@ -86,7 +87,13 @@ fn resolve_proposal(
     let Some(entry) = view.state.resolve.queue.get(id) else {
         return Ok(answer(view, place, format!("there is no {id}")));
     };
+    if let Err(why) = can_be_handed(asked.extra.as_ref()) {
+        return Ok(answer(view, place, format!("not done: {why}")));
+    }
     let details = ResolutionDetails::of(asked, entry);
+    // What was approved by somebody else is done with what they handed over, and nothing else.
+    let mut unhanded = details.clone();
+    unhanded.extra = None;
     let model = Actor::new(ActorKind::Model, "");
     let carry_on = |mut records: Vec<Record>, details| {
         records.push(choice::resolving(place, details, view.at));
@@ -98,7 +105,7 @@ fn resolve_proposal(
             if entry.state == At::Approved
                 && (first.verdict, details.action) == (Verdict::Approve, Action::Apply) =>
         {
-            carry_on(Vec::new(), details)
+            carry_on(Vec::new(), unhanded)
         }
         Err(fault) => Ok(answer(view, place, fault.to_string())),
         // What it may have been allowed when that was staged, a rule may have taken from it since.
@@ -108,7 +115,7 @@ fn resolve_proposal(
             (Action::Apply, Err(fault)) => Ok(answer(view, place, fault.to_string())),
         },
         // Approved by somebody else while this turn was open.
-        Ok(Answer::Already(_)) if entry.state == At::Approved => carry_on(Vec::new(), details),
+        Ok(Answer::Already(_)) if entry.state == At::Approved => carry_on(Vec::new(), unhanded),
         Ok(Answer::Already(_)) => {
             let mut plan = Plan::nothing();
             plan.finish(place, standing_of(view, id, None), Some(details), view.at);
@@ -117,25 +124,32 @@ fn resolve_proposal(
     }
 }
 
-/// Records the result of what a call was decided to mean. Returns whether that has to be applied first.
+/// What has to be done first for a call that was decided.
+pub enum Carried {
+    /// Nothing: it has its result.
+    Done,
+    /// What it has approved is applied.
+    Apply,
+    /// The tool of what it has discarded is told.
+    CallHook,
+}
+
+/// Records the result of what a call was decided to mean. Returns what has to be done first.
 ///
 /// # Errors
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn carry_on(
-    view: &View<'_>,
-    asked: &mut Asked<'_>,
-    id: ProposalId,
-    place: &CallPlace,
-) -> Result<Plan<bool>, Pause> {
+pub fn carry_on(view: &View<'_>, id: ProposalId, place: &CallPlace) -> Result<Plan<Carried>, Pause> {
     let entry = view.state.resolve.queue.get(id);
     let meant = view.state.resolve.choices.meant(place).cloned();
     let mut plan = Plan::nothing();
     match (entry, meant) {
-        (Some(entry), _) if entry.state == At::Approved => return Ok(plan.then(true)),
+        (Some(entry), _) if entry.state == At::Approved => return Ok(plan.then(Carried::Apply)),
         (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {
-            let own = asked.discarded(vec![entry.clone()])?.first().cloned().flatten();
-            let told = own.unwrap_or_else(|| discard_text(&entry.proposal.label, &meant.reason));
+            if hooks::can_be_called(view.state, view.setup, id) {
+                return Ok(plan.then(Carried::CallHook));
+            }
+            let told = discard_text(&entry.proposal.label, &meant.reason);
             plan.finish(place, words(told, false), Some(meant), view.at);
         }
         (_, meant) => {
@@ -143,7 +157,7 @@ pub fn carry_on(
             plan.finish(place, told, meant, view.at);
         }
     }
-    Ok(plan.then(false))
+    Ok(plan.then(Carried::Done))
 }
 
 /// Answers a call that means nothing.

@@ -14,7 +14,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes::resolve::note;
 use crate::rules::staged::prepared;
-use crate::rules::{gates, judging};
+use crate::rules::{gates, hooks, judging};
 use crate::words::call::{CallPlace, Proposal};
 use crate::words::error::RuntimeError;
 use crate::words::runnable::Asked;
@@ -68,6 +68,7 @@ fn stage_one(
     let judgement = chain.rules.judge_proposal(&proposal, &written, at.0);
     let mut proposal = prepared(&view.setup.resolve, proposal, &judgement, place);
     limit_time(&mut proposal, at, view.setup.expire_after);
+    proposal.hears_end = hooks::hears_end(view.state, view.setup, &proposal);
     let label = proposal.label.clone();
     if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
         // What may not be done takes the place of nothing that waits.

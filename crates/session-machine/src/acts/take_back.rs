@@ -16,7 +16,7 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::recover::kept_of;
 use crate::acts::view::View;
-use crate::rules::judging;
+use crate::rules::{hooks, judging};
 use crate::words::call::{Kept, Proposal};
 
 /// Stages what takes an applied proposal back, as far as that was not done yet. Returns its name.
@@ -75,6 +75,7 @@ pub fn take_back(view: &View<'_>, asked: &mut Asked<'_>, id: ProposalId) -> Resu
     // It belongs to where the conversation is now: whoever leaves that leaves it.
     undo.call = Some(CallRef { node: view.state.tree.head().to_string(), call_id: String::new() });
     limit_time(&mut undo, view.at, view.setup.expire_after);
+    undo.hears_end = hooks::hears_end(view.state, view.setup, &undo);
     let rules = &view.state.resolve.rules;
     let written: Vec<&str> = undo.written().collect();
     let judgement = rules.judge_proposal(&undo, &written, view.at.0);

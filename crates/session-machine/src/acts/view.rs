@@ -1,13 +1,13 @@
 //! What an act looks at: the session, what its agent is set up to do, and the time.
 
-use trunkline_message_tree::{Message, Part, Timestamp};
+use trunkline_message_tree::{Author, Content, Message, Part, Role, Timestamp};
 use trunkline_resolve_queue::{Lease, ProposalId};
 use trunkline_session_store::Record;
 
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::notes::record::entries;
-use crate::notes::resolve::untold;
+use crate::notes::resolve::untold_with;
 use crate::request::live;
 use crate::request::prefixes::binds_reasoning;
 use crate::rules::executors;
@@ -42,10 +42,16 @@ impl<'a> View<'a> {
 impl View<'_> {
     /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
+        self.telling_with(text, Vec::new())
+    }
+
+    /// Does the same for words with which a tool shows something: of these parts the texts are in the words.
+    pub(crate) fn telling_with(&self, text: &str, mut parts: Vec<Part>) -> Result<Vec<Record>, RuntimeError> {
+        parts.retain(|part| matches!(part, Part::Image(_) | Part::Document(_)));
         if self.state.open_turn().is_some() {
-            return Ok(vec![untold(text, self.at)]);
+            return Ok(vec![untold_with(text, parts, self.at)]);
         }
-        self.saying(text)
+        self.saying_with(text, parts)
     }
 
     /// Returns the trunk with notes and marks, as a model is sent it.
@@ -55,8 +61,19 @@ impl View<'_> {
     }
 
     pub(crate) fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
+        self.saying_with(text, Vec::new())
+    }
+
+    /// Returns the records of words with which something is shown.
+    pub(crate) fn saying_with(&self, text: &str, parts: Vec<Part>) -> Result<Vec<Record>, RuntimeError> {
+        let shown = parts.into_iter().filter_map(|part| match part {
+            Part::Image(media) => Some(Content::Image(media)),
+            Part::Document(media) => Some(Content::Document(media)),
+            _ => None,
+        });
+        let content = std::iter::once(Content::text(text)).chain(shown).collect();
         let mut draft = self.state.tree.draft();
-        draft.append(Message::harness(text), self.at)?;
+        draft.append(Message::new(Role::User, Author::Harness, content), self.at)?;
         Ok(entries(draft))
     }
 

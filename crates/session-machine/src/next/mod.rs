@@ -15,7 +15,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::acts::{bind, compact};
 use crate::rules::answers::brought_nothing;
-use crate::rules::{choices, compaction, waiting};
+use crate::rules::{choices, compaction, hooks, waiting};
 use crate::words::stop::{Limit, Stop};
 
 pub use facts::{Facts, Spent};
@@ -65,6 +65,10 @@ fn before_all(view: &View<'_>, facts: &Facts) -> Option<Step> {
     let queue = &state.resolve.queue;
     if queue.due(view.at.0).next().is_some() {
         return Some(Step::Expire);
+    }
+    // Nothing new is begun in a drive that was cancelled: the next one does it.
+    if let Some(id) = hooks::due(state, setup).filter(|_| !facts.cancelled) {
+        return Some(Step::CallHook(id));
     }
     if !state.resolve.untold.is_empty() && state.open_turn().is_none() {
         return Some(Step::TellUntold);

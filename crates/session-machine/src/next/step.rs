@@ -56,6 +56,8 @@ pub enum Step {
     },
     /// What is past its time is noted.
     Expire,
+    /// A tool is told that its proposal has ended without having been applied.
+    CallHook(Id),
     /// The model is told what happened while its turn was open.
     TellUntold,
     /// Another writer may still be applying a proposal: wait until its lease is over, and ask again.

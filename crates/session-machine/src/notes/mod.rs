@@ -6,6 +6,7 @@ pub mod answer;
 pub mod binding;
 pub mod choice;
 pub mod decision;
+pub(crate) mod discard_hook;
 pub mod journal;
 pub mod look;
 pub(crate) mod partial;

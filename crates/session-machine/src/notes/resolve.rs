@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Part, Timestamp};
 use trunkline_resolve_queue::{
     Attempt, Event as QueueEvent, ProposalId, QueueError, RuleError, RuleEvent, State as At,
 };
@@ -24,6 +24,7 @@ pub(crate) const STANDING: &str = "standing";
 pub(crate) const UNTOLD: &str = "untold";
 pub(crate) const TOLD: &str = "told";
 pub(crate) const RULE: &str = "rule";
+pub(crate) const DISCARD_HOOK: &str = "discard_hook";
 
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
@@ -45,11 +46,14 @@ pub(crate) struct GatedNote {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct UntoldNote {
     pub(crate) text: String,
+    /// What is shown with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
 pub fn is_told(kind: &str) -> bool {
-    [EVENT, GATED, RULE, DISTRUSTED].contains(&kind)
+    [EVENT, GATED, RULE, DISTRUSTED, DISCARD_HOOK].contains(&kind)
 }
 
 /// Returns how a state is called in the key of a note.
@@ -86,9 +90,9 @@ pub(crate) fn distrusted(letter: InboxId, at: Timestamp) -> Record {
     record::note(LAYER, DISTRUSTED, at, &json!({ "letter": letter.0 }))
 }
 
-/// Returns the record of words that are told when the turn is over.
-pub(crate) fn untold(text: &str, at: Timestamp) -> Record {
-    record::note(LAYER, UNTOLD, at, &UntoldNote { text: text.to_owned() })
+/// Returns the record of words that are told when the turn is over, and of what is shown with them.
+pub(crate) fn untold_with(text: &str, parts: Vec<Part>, at: Timestamp) -> Record {
+    record::note(LAYER, UNTOLD, at, &UntoldNote { text: text.to_owned(), parts })
 }
 
 /// Returns the record after which nothing is untold; it travels with the words.

@@ -15,7 +15,7 @@ pub enum Step {
 
 /// How a spine is written, and what is trimmed; another one is not read. It changes whenever a fold begins to need what older
 /// versions left out.
-pub const FORM: u32 = 1;
+pub const FORM: u32 = 2;
 
 const READ: u8 = 0;
 const NEXT: u8 = 1;

@@ -155,9 +155,10 @@ impl<'a> Needs<'a> {
                 seq == last.choices || seq == last.held || self.reminds(note)
             }
             (resolve::LAYER, choice::RESOLVING) => self.is_of_what_is_read(note),
-            (resolve::LAYER, resolve::EVENT | preimage::KEPT | resolve::STANDING | resolve::GATED) => {
-                record::read::<Named>(note).is_ok_and(|named| self.proposals.contains(&named.proposal))
-            }
+            (
+                resolve::LAYER,
+                resolve::EVENT | preimage::KEPT | resolve::STANDING | resolve::GATED | resolve::DISCARD_HOOK,
+            ) => record::read::<Named>(note).is_ok_and(|named| self.proposals.contains(&named.proposal)),
             (resolve::LAYER, _) => true,
             (decision::LAYER, decision::RUN) => seq == last.mark,
             (decision::LAYER, decision::DECIDED) => seq == last.decided,

@@ -13,6 +13,7 @@ pub(crate) mod compaction;
 pub mod executors;
 pub(crate) mod gates;
 pub(crate) mod guarded;
+pub mod hooks;
 pub mod judging;
 pub mod opening;
 pub(crate) mod patch;

@@ -28,12 +28,24 @@ pub struct Catalogue {
 struct Entry {
     spec: ToolSpec,
     access: Access,
+    hook: bool,
 }
 
 impl Catalogue {
     /// Adds a tool, in the place of one that was called so.
     pub fn add(&mut self, spec: ToolSpec, access: Access) {
-        self.tools.insert(spec.name.clone(), Entry { spec, access });
+        self.tools.insert(spec.name.clone(), Entry { spec, access, hook: false });
+    }
+
+    /// Says that a tool has a discard hook: it is told when something that it has staged ends without having been applied.
+    pub fn hook(&mut self, name: &str) {
+        if let Some(entry) = self.tools.get_mut(name) {
+            entry.hook = true;
+        }
+    }
+
+    pub(crate) fn has_hook(&self, name: &str) -> bool {
+        self.tools.get(name).is_some_and(|entry| entry.hook)
     }
 
     /// Returns whether there is a tool of that name.
@@ -89,6 +101,14 @@ impl Catalogue {
             Value::Object(arguments) => Ok(arguments),
             _ => Ok(Map::new()),
         }
+    }
+}
+
+/// Returns whether what is handed over with a decision can be stored and read again: it is nested no deeper than arguments.
+pub(crate) fn can_be_handed(extra: Option<&Map<String, Value>>) -> Result<(), String> {
+    match extra.is_none_or(|extra| extra.values().all(|value| is_within(value, DEPTH - 1))) {
+        true => Ok(()),
+        false => Err(format!("`extra` is nested deeper than {DEPTH} levels")),
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod choices;
 pub mod decision;
+pub mod hooks;
 pub mod looks;
 pub(crate) mod prefixes;
 pub(crate) mod preimages;

@@ -11,11 +11,12 @@ use trunkline_session_store::{Note, NoteKey, Record};
 
 use crate::notes::preimage::KEPT;
 use crate::notes::resolve::{
-    DISTRUSTED, EVENT, GATED, GatedNote, LAYER, RULE, STANDING, StandingNote, TOLD, UNTOLD, UntoldNote,
-    unfit_event, unfit_rule, word,
+    DISCARD_HOOK, DISTRUSTED, EVENT, GATED, GatedNote, LAYER, RULE, STANDING, StandingNote, TOLD, UNTOLD,
+    UntoldNote, unfit_event, unfit_rule, word,
 };
 use crate::notes::{journal, record};
 use crate::state::choices;
+use crate::state::hooks::Hooks;
 use crate::state::preimages::Preimages;
 use crate::state::written::Writes;
 use crate::words::call::CallPlace;
@@ -53,6 +54,10 @@ pub struct Part {
     pub choices: choices::Part,
     /// What the model is told when its turn is over.
     pub untold: Vec<String>,
+    /// What it is shown with that.
+    pub(crate) unshown: Vec<trunkline_message_tree::Part>,
+    /// The discard hooks of proposals that have ended.
+    pub hooks: Hooks,
 }
 
 impl Part {
@@ -85,6 +90,9 @@ impl Part {
                     _ => {}
                 }
                 self.came.insert(id, newest);
+                if let Some(entry) = self.queue.get(id) {
+                    self.hooks.follow(entry);
+                }
             }
             GATED => {
                 let gated: GatedNote = record::read(note)?;
@@ -97,10 +105,15 @@ impl Part {
                 self.standing.insert(proposal, attempt);
             }
             UNTOLD => {
-                let UntoldNote { text } = record::read(note)?;
+                let UntoldNote { text, parts } = record::read(note)?;
                 self.untold.push(text);
+                self.unshown.extend(parts);
             }
-            TOLD => self.untold.clear(),
+            TOLD => {
+                self.untold.clear();
+                self.unshown.clear();
+            }
+            DISCARD_HOOK => self.hooks.record(note),
             RULE => {
                 let event: RuleEvent = record::read(note)?;
                 self.rules.record(event).map_err(|source| unfit_rule(&source))?;
@@ -114,6 +127,7 @@ impl Part {
                 self.discarded.clear();
                 self.attempted.clear();
                 self.choices.distrust();
+                self.hooks.distrust();
             }
             _ => self.choices.record(note)?,
         }
@@ -152,8 +166,8 @@ impl Part {
         Ok(())
     }
 
-    /// Returns the proposals that a session goes on with: those that are not settled, that stand on the trunk, or of which
-    /// something was written since that record.
+    /// Returns the proposals that a session goes on with: those that are not settled, whose tools have yet to be told that they
+    /// ended, that stand on the trunk, or of which something was written since that record.
     pub(crate) fn needed(&self, tree: &MessageTree, since: u64) -> BTreeSet<Id> {
         let last = self.queue.iter().next_back().map(|entry| entry.id);
         let lately = |id: &Id| {
@@ -166,7 +180,7 @@ impl Part {
         };
         let named = [last, self.foreign];
         let needed = self.queue.iter().filter(|entry| {
-            let settled = entry.state.is_settled();
+            let settled = entry.state.is_settled() && !self.hooks.is_open(entry.id);
             !settled || named.contains(&Some(entry.id)) || lately(&entry.id) || on_trunk(entry)
         });
         let mut ids: BTreeSet<Id> = needed.map(|entry| entry.id).collect();

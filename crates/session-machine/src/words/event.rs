@@ -8,6 +8,7 @@ use trunkline_message_tree::{HeadMove, Message, NodeId, ToolResult};
 use trunkline_sanitize::Repair;
 
 use crate::words::call::CallPlace;
+use crate::words::hook::HookEnded;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -79,6 +80,13 @@ pub enum Event {
     },
     /// Something happened to a proposal.
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
+    /// A tool was told that its proposal has ended without having been applied, or is not told any more.
+    DiscardHook {
+        /// The proposal.
+        proposal: trunkline_resolve_queue::ProposalId,
+        /// What came of it.
+        ended: HookEnded,
+    },
     /// An attempt to apply a proposal was under way when this session was taken over, and whoever began it may still write.
     /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::words::lease::APPLY_LEASE) after that.
     AwaitingApply {

@@ -9,6 +9,7 @@ pub mod compacted;
 pub mod error;
 pub mod event;
 pub mod files;
+pub mod hook;
 pub mod late;
 pub mod lease;
 pub mod retries;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use trunkline_resolve_queue::{Rule, Verdict};
 
 /// What a person said to a question.
@@ -20,6 +21,9 @@ pub struct Said {
     /// What of a divisible proposal is approved; empty for all of it. The rest counts as discarded.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub only: BTreeSet<String>,
+    /// What they hand to the tool beside what they were shown, for the apply or for the discard hook; part of what is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
     /// What they decided ahead with it, as in "apply, and always for `src/**`". Recorded in one batch with the decision,
     /// or not at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +33,15 @@ pub struct Said {
 impl Said {
     /// Says this of all of a proposal; the reason may be empty.
     pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Said { verdict, reason: reason.into(), name: String::new(), only: BTreeSet::new(), rules: Vec::new() }
+        let (only, extra, rules) = (BTreeSet::new(), None, Vec::new());
+        Said { verdict, reason: reason.into(), name: String::new(), only, extra, rules }
+    }
+
+    /// Hands this to the tool.
+    #[must_use]
+    pub fn handing(mut self, extra: Map<String, Value>) -> Self {
+        self.extra = Some(extra);
+        self
     }
 
     /// Decides the same ahead. A rule that names nobody is given by who says this.

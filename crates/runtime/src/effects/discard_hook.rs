@@ -1,0 +1,48 @@
+//! Tells a tool that its proposal has ended, and waits for what it does then.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+use trunkline_agent_traits::Cancel;
+use trunkline_resolve_queue::{End, Entry};
+use trunkline_session_machine::acts::discard_hook::Came;
+use trunkline_session_machine::rules::staged;
+
+use crate::writer::Writer;
+
+/// How long a hook has before it is asked to stop.
+const TIME: Duration = Duration::from_secs(30);
+
+/// How long it may take to stop then.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Returns what came of a hook. It has a task of its own, so that neither a panic nor a wait that never ends holds the drive up; a
+/// drive that is dropped takes it along.
+pub(crate) async fn call_hook(writer: &Writer, entry: &Entry<Value>, end: &End) -> Came {
+    let Some(tool) = writer.executor(entry.id) else { return Err("its tool is not here".to_owned()) };
+    let place = staged::place_of(&entry.proposal);
+    let context = writer.context(Cancel::new(), place).after(entry.decision.as_ref());
+    let cancel = context.cancel.clone();
+    let (entry, end) = (entry.clone(), end.clone());
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        match tool.as_executor().and_then(|executor| executor.as_discard_hook()) {
+            Some(hook) => Ok(hook.discarded(&entry, &end, &context).await),
+            None => Err("its tool has no discard hook any more".to_owned()),
+        }
+    });
+    let too_long = async {
+        tokio::time::sleep(TIME).await;
+        cancel.cancel();
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        ended = task.join_next() => match ended {
+            Some(Ok(came)) => came,
+            _ => Err("it crashed".to_owned()),
+        },
+        () = too_long => Err(format!("it did not end within {} seconds", (TIME + GRACE).as_secs())),
+    }
+}
