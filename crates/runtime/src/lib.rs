@@ -35,12 +35,17 @@ pub use trunkline_session_machine::reading::decided::{
     DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
     recorded_objects,
 };
+pub use trunkline_session_machine::reading::family::{
+    Candidate, CandidateOf, Selected, candidates, family_of, projected_objects, selections,
+};
 pub use trunkline_session_machine::setup::Limits;
+pub use trunkline_session_machine::state::task::GivenTask;
 pub use trunkline_session_machine::{
-    APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, CallPlace,
-    Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, Event, FileChange, FileStates,
-    Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, OnStall, OwnChanges, Prepared, Proposal,
-    Retries, Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched, WorkspaceFault,
+    APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, Bounds,
+    CallPlace, Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, EndTask, Event,
+    FileChange, FileStates, Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, NewTask, OnStall,
+    OwnChanges, Prepared, Proposal, Retries, Reverts, RuntimeError, Said, Span, Stop, ToolOutput, Touched,
+    WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
 pub use world::model_summarizer::ModelSummarizer;

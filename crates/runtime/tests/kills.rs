@@ -271,6 +271,8 @@ async fn check_in(store: &Arc<dyn SessionStore>, deaths: &[usize], death: Death)
     let (world, id, killed) = survive(store, deaths, death).await;
     store.verify(&id).await.unwrap();
     let log = store.load(&id).await.unwrap();
+    let violations = trunkline_runtime::family_of(&log).violations();
+    assert!(violations.is_empty(), "{deaths:?} {death:?}: {violations:#?}");
     let tree = trunkline_runtime::message_tree::MessageTree::replay(log.entries().cloned()).unwrap();
     let told = trunkline_runtime::message_tree::notation::print_tree(&tree);
     assert_eq!(world.files.lock().unwrap()["a"], "right", "{deaths:?}\n{told}");

@@ -79,6 +79,7 @@ mod story;
 mod strict_service;
 mod summaries;
 mod takeovers;
+mod tasks;
 mod told_whole;
 #[cfg(feature = "typed")]
 mod typed;

@@ -34,3 +34,4 @@ pub use words::retries::{Cause, Retries};
 pub use words::reverts::{OnStall, Reverts};
 pub use words::said::Said;
 pub use words::stop::{Limit, Stop};
+pub use words::task::{Bounds, EndTask, NewTask};

@@ -9,7 +9,7 @@ use trunkline_session_store::Record;
 use crate::play::{Play, play};
 
 /// A line of a script. What it names may not be there: then it is refused, which is an outcome like any other.
-fn line() -> impl Strategy<Value = String> {
+pub(crate) fn line() -> impl Strategy<Value = String> {
     let call =
         (0_u32..6, prop::sample::select(vec!["read", "edit", "shell", "fly"])).prop_map(|(id, tool)| {
             match tool {

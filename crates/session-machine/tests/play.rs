@@ -26,7 +26,7 @@ use trunkline_session_machine::acts::recover::{self, Sight};
 use trunkline_session_machine::acts::reply::{self, Came};
 use trunkline_session_machine::acts::resolve::{self, Carried, Next};
 use trunkline_session_machine::acts::view::View;
-use trunkline_session_machine::acts::{close, decide, expire, hold, late, moves, open, settle, stage};
+use trunkline_session_machine::acts::{close, decide, expire, hold, late, moves, open, settle, stage, task};
 use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::request::prompt;
 use trunkline_session_machine::request::rendering::Rendering;
@@ -35,11 +35,13 @@ use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
 use trunkline_session_machine::{
-    Access, Approval, CallPlace, CloseAs, OnStall, Reverts, RuntimeError, Touched,
+    Access, Approval, CallPlace, CloseAs, EndTask, OnStall, Reverts, RuntimeError, Touched,
 };
 use trunkline_session_store::Record;
 
-use crate::play_lines::{came_of, drawn, lines_of, name_of, policy_of, rule_of, said_of, told_of};
+use crate::play_lines::{
+    bounds_of, came_of, drawn, lines_of, name_of, policy_of, rule_of, said_of, task_of, told_of,
+};
 use crate::play_world::tools;
 
 /// A day that does not change.
@@ -63,6 +65,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// hook edit            the tool is told when what it has staged ends without having been applied
 /// hears p1 = words     and says this to that; or `!words`, as a failure; `crash`; or `kill`, which ends the process. Nothing unless told
 /// without tools        the next process has none; with tools: those that a play has
+/// intents              it is recorded what the session is for
 /// offers 10 s          what is staged has so much time
 /// demands              the service takes the demand that a tool is called
 /// choices soft 2 3     a model is reminded, held after two turns, and for three; or `once 3`, held at once
@@ -83,10 +86,11 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
 /// give deny path a/**  a person gives a rule
 /// accept p0, decline p0 why   a step back that was proposed
+/// task title           a task; `done words` and `drop why` end it; bound retries 1, bound turns 3, bound tokens 9
 /// late n2 0 words      what the first call of n2 gave comes, or comes again
 /// crash p1             an apply begins, and nothing is heard of it any more
 /// show sent            what the model was sent last; also tools, notes, steps, results, files, rules, decisions, verdict, touched,
-///                      attempts, commit
+///                      attempts, commit, family, candidates
 /// ```
 pub(crate) fn play(script: &str) -> Play {
     let mut play = Play::new();
@@ -220,6 +224,7 @@ impl Play {
                 let (proposal, words) = rest.split_once(" = ").unwrap();
                 self.hears.insert(proposal.parse().unwrap(), words.to_owned());
             }
+            "intents" => self.setup.keeps_intents = true,
             "folder" => self.setup.files.looks = true,
             "looks" => (self.looks, self.setup.files.looks) = (true, true),
             "commits" => (self.commits, self.setup.files.looks) = (true, true),
@@ -320,6 +325,16 @@ impl Play {
                 };
                 close::check(&self.view(), &how, false)?;
                 self.perform(|view, asked| close::close(view, asked, &how)).map(drop)
+            }
+            "task" => self.perform(|view, asked| task::give(view, asked, &task_of(rest))).map(drop),
+            "bound" => self.perform(|view, _| task::bound(view, bounds_of(rest))),
+            "done" => {
+                let end = EndTask::Done { reason: rest.to_owned() };
+                self.perform(|view, asked| task::end(view, asked, &end)).map(drop)
+            }
+            "drop" => {
+                let end = EndTask::Drop { reason: rest.to_owned() };
+                self.perform(|view, asked| task::end(view, asked, &end)).map(drop)
             }
             "crash" => {
                 let begun = self.perform(|view, asked| apply::begin(view, asked, proposal(), None))?;

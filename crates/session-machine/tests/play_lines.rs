@@ -12,7 +12,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_machine::acts::reply::Came;
 use trunkline_session_machine::next::Step;
-use trunkline_session_machine::{Event, Said, Stop};
+use trunkline_session_machine::{Bounds, Event, NewTask, Said, Stop};
 use trunkline_session_store::Record;
 
 use crate::play::START;
@@ -65,6 +65,26 @@ pub(crate) fn policy_of(text: &str) -> Policy {
         [patience, turns] => Policy::SoftFirst { patience: *patience, turns: *turns },
         _ => Policy::AtOnce { turns: numbers[0] },
     }
+}
+
+/// Reads a task: its title, and behind ` // ` when it is done.
+pub(crate) fn task_of(text: &str) -> NewTask {
+    let mut parts = text.split(" // ");
+    let mut task = NewTask::new(parts.next().unwrap_or_default());
+    task.acceptance_criteria = parts.map(str::to_owned).collect();
+    task
+}
+
+/// Reads `retries 1`, `turns 3` or `tokens 9`.
+pub(crate) fn bounds_of(text: &str) -> Bounds {
+    let (what, number) = text.split_once(' ').unwrap();
+    let mut bounds = Bounds::default();
+    match what {
+        "retries" => bounds.retries = number.parse().ok(),
+        "turns" => bounds.turns = number.parse().ok(),
+        _ => bounds.tokens = number.parse().ok(),
+    }
+    bounds
 }
 
 /// Reads a rule: `allow`, `ask` or `deny`; `once`; `tool NAME`, `path PATTERN` or `command WORDS`; `model`, if that may decide;

@@ -10,6 +10,7 @@ use trunkline_session_machine::state::State;
 use trunkline_session_machine::{Attempt, Touched};
 use trunkline_session_store::Record;
 
+use crate::families;
 use crate::play::Play;
 
 impl Play {
@@ -47,6 +48,8 @@ impl Play {
             "decisions" => decisions_of(&self.state),
             "verdict" => verdict_of(&self.state),
             "attempts" => attempts_of(&self.log),
+            "family" => families::told(&self.log),
+            "candidates" => families::candidates_told(&self.log),
             "commit" => self.message.lines().map(str::to_owned).collect(),
             other => panic!("nothing is known of {other}"),
         };

@@ -1,13 +1,13 @@
 //! Carries orders out, whoever gave them: the caller of a method, or a letter, which is consumed with what is recorded.
 
-use trunkline_decision_objects::Decision;
+use trunkline_decision_objects::{Decision, TaskEvent, TaskId};
 use trunkline_message_tree::NodeId;
 use trunkline_resolve_queue::{ProposalId, RuleId};
 use trunkline_revert::MergeRecord;
 use trunkline_session_machine::acts::late::{call_at, take, takes_late};
 use trunkline_session_machine::acts::roll_back::lease_of_another;
 use trunkline_session_machine::acts::take_back::take_back;
-use trunkline_session_machine::acts::{close, decide, moves, open, settle};
+use trunkline_session_machine::acts::{close, decide, moves, open, settle, task};
 use trunkline_session_machine::{CloseAs, Late, RuntimeError};
 use trunkline_session_store::InboxId;
 
@@ -41,6 +41,10 @@ pub enum Done {
     Closed(Box<Decision>),
     /// A late result was taken in.
     Late(Late),
+    /// The session has this task.
+    TaskGiven(TaskId),
+    /// The task came to this end.
+    TaskEnded(Box<TaskEvent>),
 }
 
 /// Carries an order out that the caller of a method gives.
@@ -117,6 +121,20 @@ pub(crate) async fn carry_out(
         }
         Order::Name { naming } => {
             writer.perform_for(letter, |view, _| moves::name(view, &naming)).await?;
+        }
+        Order::GiveTask { task: new } => {
+            let given = writer.perform_for(letter, |view, asked| task::give(view, asked, &new));
+            return Ok(Done::TaskGiven(given.await?));
+        }
+        Order::BoundTask { bounds } => {
+            writer.perform_for(letter, |view, _| task::bound(view, bounds)).await?;
+        }
+        Order::EndTask { end } => {
+            let ended = writer.perform_for(letter, |view, asked| task::end(view, asked, &end));
+            return Ok(Done::TaskEnded(Box::new(ended.await?)));
+        }
+        Order::Select { run, patch_set, reason } => {
+            writer.perform_for(letter, |view, _| task::select(view, run, patch_set, &reason)).await?;
         }
         Order::LateResult { call, result } => {
             writer.load_words_of(call.node).await?;

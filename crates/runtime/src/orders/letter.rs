@@ -25,6 +25,10 @@ const VERDICT: &str = "verdict";
 const GIVE_RULE: &str = "give_rule";
 const REVOKE_RULE: &str = "revoke_rule";
 const TAKE_BACK: &str = "take_back";
+const GIVE_TASK: &str = "give_task";
+const BOUND_TASK: &str = "bound_task";
+const END_TASK: &str = "end_task";
+const SELECT: &str = "select";
 
 #[derive(Serialize, Deserialize)]
 struct PromptBody {
@@ -77,6 +81,14 @@ struct StepBody {
 }
 
 #[derive(Serialize, Deserialize)]
+struct SelectBody {
+    run: String,
+    patch_set: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct TakeBackBody {
     proposal: ProposalId,
 }
@@ -96,6 +108,13 @@ pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
         Order::TakeBack { proposal } => (TAKE_BACK, record::json(&TakeBackBody { proposal })),
         Order::GiveRule { rule } => (GIVE_RULE, record::json(&rule)),
         Order::RevokeRule { rule, reason } => (REVOKE_RULE, record::json(&RevokeBody { rule, reason })),
+        Order::GiveTask { task } => (GIVE_TASK, record::json(&task)),
+        Order::BoundTask { bounds } => (BOUND_TASK, record::json(&bounds)),
+        Order::EndTask { end } => (END_TASK, record::json(&end)),
+        Order::Select { run, patch_set, reason } => {
+            let (run, patch_set) = (run.to_string(), patch_set.to_string());
+            (SELECT, record::json(&SelectBody { run, patch_set, reason }))
+        }
         Order::Distrust => (DISTRUST, "{}".to_owned()),
         Order::Move { act, expected_head } => (MOVE, record::json(&MoveBody { act, expected_head })),
         Order::Name { naming } => (NAME, record::json(&naming)),
@@ -137,6 +156,18 @@ pub(crate) fn read(letter: &Letter) -> Result<Order, RuntimeError> {
         REVOKE_RULE => {
             let RevokeBody { rule, reason } = body(letter)?;
             Order::RevokeRule { rule, reason }
+        }
+        GIVE_TASK => Order::GiveTask { task: body(letter)? },
+        BOUND_TASK => Order::BoundTask { bounds: body(letter)? },
+        END_TASK => Order::EndTask { end: body(letter)? },
+        SELECT => {
+            let SelectBody { run, patch_set, reason } = body(letter)?;
+            let unnamed = |what: &str, text: &str| refused(format!("{} is no {what}'s name", one_line(text)));
+            Order::Select {
+                run: run.parse().map_err(|_| unnamed("run", &run))?,
+                patch_set: patch_set.parse().map_err(|_| unnamed("patch set", &patch_set))?,
+                reason,
+            }
         }
         DISTRUST => Order::Distrust,
         MOVE => {

@@ -1,11 +1,11 @@
 //! What can be asked of a session.
 
 use serde::{Deserialize, Serialize};
-use trunkline_decision_objects::RunId;
+use trunkline_decision_objects::{PatchSetId, RunId};
 use trunkline_message_tree::{Naming, NodeId, Part, ToolResult};
 use trunkline_resolve_queue::{ProposalId, Rule, RuleId};
 use trunkline_revert::ProposalId as StepId;
-use trunkline_session_machine::{CallPlace, CloseAs, Said};
+use trunkline_session_machine::{Bounds, CallPlace, CloseAs, EndTask, NewTask, Said};
 
 /// What a person, or another process, asks of a session. [`Session::order`](crate::Session::order) carries it out in the process that
 /// writes the session; [`post`](crate::orders::post) leaves it for that one.
@@ -83,6 +83,30 @@ pub enum Order {
         call: CallPlace,
         /// What it gave.
         result: ToolResult,
+    },
+    /// Give the session a task: the runs that are opened from now on work on it. One at a time.
+    GiveTask {
+        /// Which.
+        task: NewTask,
+    },
+    /// Say how much may be spent on the session's task, over all its runs. What is not named stays as it was.
+    BoundTask {
+        /// How much.
+        bounds: Bounds,
+    },
+    /// End the session's task, as a person. No answer of a model and no commit does.
+    EndTask {
+        /// How.
+        end: EndTask,
+    },
+    /// Choose one of the patch sets that a run has made or proposed. Nothing is applied by it; the newest choice for a run counts.
+    Select {
+        /// The run.
+        run: RunId,
+        /// Which of its [`candidates`](crate::candidates).
+        patch_set: PatchSetId,
+        /// Why; may be empty.
+        reason: String,
     },
     /// Answer a step back that is proposed.
     StepBack {

@@ -359,6 +359,17 @@ impl AgentBuilder {
         self
     }
 
+    /// Lets it be recorded what each session is for: its first prompt is its intent, which its runs name, until the last task that
+    /// was given for it has ended. Off unless told: then nothing of it is written.
+    ///
+    /// A task is given with [`Order::GiveTask`](crate::Order::GiveTask), whether or not intents are kept. What the log says of both is
+    /// told by [`family_of`](crate::family_of).
+    #[must_use]
+    pub fn keeps_intents(mut self, keeps: bool) -> Self {
+        self.settings.setup.keeps_intents = keeps;
+        self
+    }
+
     /// Sets where a drive ends by itself.
     #[must_use]
     pub fn limits(mut self, limits: setup::Limits) -> Self {

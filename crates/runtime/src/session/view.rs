@@ -77,6 +77,11 @@ impl View {
         self.state.wants.asked()
     }
 
+    /// Returns the newest task that the session was given, with what was spent on it until now as far as messages were read.
+    pub fn task(&self) -> Option<&trunkline_session_machine::state::task::GivenTask> {
+        self.state.tasks.task()
+    }
+
     /// Returns every merge, oldest first, also those that were undone.
     pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
         &self.state.revert.merges

@@ -20,7 +20,8 @@ use crate::notes::binding::BindingNote;
 use crate::notes::record::entries;
 use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
 use crate::rules::commit_message::commit_message;
-use crate::rules::{branches, citing, opening, patch, rejected, waiting, written};
+use crate::rules::opening::{self, Purpose};
+use crate::rules::{branches, citing, patch, rejected, spending, waiting, written};
 use crate::state::decision::OpenRun;
 use crate::words::bound::Prepared;
 use crate::words::close_as::CloseAs;
@@ -54,6 +55,9 @@ pub fn check(view: &View<'_>, how: &CloseAs, restores: bool) -> Result<(), Runti
             CloseAs::Retry { .. } => "what to do otherwise",
         };
         return Err(RuntimeError::Refused { reason: format!("say {wanted}") });
+    }
+    if let CloseAs::Retry { .. } = how {
+        spending::may_try_again(view.state)?;
     }
     let waiting = waiting::unsettled(&view.state.resolve);
     match waiting.is_empty() {
@@ -119,7 +123,8 @@ pub fn close(
     // A run that is tried again begins with what it is told, and where the files are now.
     if let CloseAs::Retry { reason } = how {
         let (start, [id]) = (asked.start()?, asked.new_ids()?);
-        batch.extend(opening::open(Some(&decision), id, reason, head, start, view.at)?);
+        let purpose = Purpose::of(run.record.opening());
+        batch.extend(opening::open_for(purpose, Some(&decision), id, reason, head, start, view.at)?);
     }
     Ok(Plan::of(batch).then((decision, found.others)))
 }

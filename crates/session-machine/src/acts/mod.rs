@@ -40,5 +40,6 @@ pub mod settle;
 pub mod stage;
 pub mod summaries;
 pub mod take_back;
+pub mod task;
 pub mod turn;
 pub mod view;

@@ -7,10 +7,11 @@ use uuid::Uuid;
 use crate::acts::asked::Asked;
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
+use crate::acts::task::new_intent;
 use crate::acts::view::View;
 use crate::notes::record::entries;
-use crate::notes::resolve;
-use crate::rules::opening;
+use crate::notes::{resolve, task};
+use crate::rules::opening::{self, Purpose};
 use crate::words::error::RuntimeError;
 use crate::words::start::Start;
 
@@ -29,10 +30,10 @@ pub fn prompt(view: &View<'_>, asked: &mut Asked<'_>, text: &str) -> Result<Plan
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn prompt_with(view: &View<'_>, asked: &mut Asked<'_>, content: &[Content]) -> Result<Plan, Pause> {
-    let beginning = beginning(view, asked)?;
-    let mut draft = view.state.tree.draft();
     let message = Message::new(Role::User, Author::Person, content.to_vec());
     let goal = message.text();
+    let beginning = beginning(view, asked, &goal)?;
+    let mut draft = view.state.tree.draft();
     let node = draft.append(message, view.at)?;
     let mut records = entries(draft);
     records.extend(opening(view, beginning, &goal, node)?);
@@ -45,10 +46,10 @@ pub fn prompt_with(view: &View<'_>, asked: &mut Asked<'_>, content: &[Content]) 
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn begin_run(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
-    let beginning = beginning(view, asked)?;
     let tree = &view.state.tree;
     let goal = tree.trunk().messages().rev().find(|message| message.author == Author::Person);
     let goal = goal.map(Message::text).unwrap_or_default();
+    let beginning = beginning(view, asked, &goal)?;
     Ok(Plan::of(opening(view, beginning, &goal, tree.head())?))
 }
 
@@ -83,26 +84,58 @@ pub fn must_wait(view: &View<'_>) -> bool {
     restores || view.state.open_turn().is_some()
 }
 
+/// How a run begins that has to be opened.
+struct Beginning {
+    start: Start,
+    id: Uuid,
+    /// The name of its intent, if that has to be recorded first.
+    intent: Option<Uuid>,
+}
+
 /// Returns how the files are and what the run is called, if one has to be opened.
-fn beginning(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Option<(Start, Uuid)>, Pause> {
+fn beginning(view: &View<'_>, asked: &mut Asked<'_>, goal: &str) -> Result<Option<Beginning>, Pause> {
     if view.state.decision.is_open() {
         return Ok(None);
     }
-    let (start, [id]) = (asked.start()?, asked.new_ids()?);
-    Ok(Some((start, id)))
+    let start = asked.start()?;
+    let tasks = &view.state.tasks;
+    // Pictures alone say nothing that an intent could.
+    let is_new = tasks.open_task().is_none() && tasks.open_intent().is_none() && !goal.trim().is_empty();
+    Ok(Some(match view.setup.keeps_intents && is_new {
+        true => {
+            let [id, intent] = asked.new_ids()?;
+            Beginning { start, id, intent: Some(intent) }
+        }
+        false => {
+            let [id] = asked.new_ids()?;
+            Beginning { start, id, intent: None }
+        }
+    }))
 }
 
 fn opening(
     view: &View<'_>,
-    beginning: Option<(Start, Uuid)>,
+    beginning: Option<Beginning>,
     goal: &str,
     prompt: NodeId,
 ) -> Result<Vec<Record>, RuntimeError> {
-    match beginning {
-        Some((start, id)) => {
-            let last = view.state.decision.last();
-            Ok(opening::open(last, id, goal, prompt, start, view.at)?.into())
-        }
-        None => Ok(Vec::new()),
+    let Some(Beginning { start, id, intent }) = beginning else { return Ok(Vec::new()) };
+    let tasks = &view.state.tasks;
+    let mut records = Vec::new();
+    let mut purpose = match tasks.open_task() {
+        Some(task) => Purpose { intent: task.intent, task: Some(task.id) },
+        None => Purpose { intent: tasks.open_intent(), task: None },
+    };
+    if let Some(intent) = intent {
+        let intent = new_intent(view, intent, goal)?;
+        purpose.intent = Some(intent.id());
+        records.push(task::intent(&intent, view.at));
     }
+    // Another piece of work goes on from nothing.
+    let last = view.state.decision.last().filter(|last| {
+        let theirs = tasks.task_of(last.run());
+        theirs.is_none() || purpose.task.is_none() || theirs == purpose.task
+    });
+    records.extend(opening::open_for(purpose, last, id, goal, prompt, start, view.at)?);
+    Ok(records)
 }

@@ -15,7 +15,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::acts::{bind, compact};
 use crate::rules::answers::brought_nothing;
-use crate::rules::{choices, compaction, hooks, waiting};
+use crate::rules::{choices, compaction, hooks, spending, waiting};
 use crate::words::stop::{Limit, Stop};
 
 pub use facts::{Facts, Spent};
@@ -156,6 +156,7 @@ fn within_limits(view: &View<'_>, facts: &Facts, step: Step) -> Step {
     };
     let costs = matches!(step, Step::Request | Step::Compact(_));
     let limit = limit.or_else(|| (costs && facts.spent.tokens >= limits.tokens).then_some(Limit::Tokens));
+    let limit = limit.or_else(|| spending::used_up(view.state).filter(|_| costs));
     limit.map_or(step, |limit| Step::Stop(Stop::Limit(limit)))
 }
 

@@ -15,4 +15,5 @@ pub mod record;
 pub mod resolve;
 pub mod revert;
 pub mod service;
+pub mod task;
 pub mod tree;

@@ -12,6 +12,12 @@ pub(crate) struct Opened {
     pub(crate) prompt: NodeId,
 }
 
+/// Of a task that was given.
+#[derive(Deserialize)]
+pub(crate) struct Given {
+    pub(crate) task: String,
+}
+
 /// Of how a run left the files.
 #[derive(Deserialize)]
 pub(crate) struct Left {

@@ -16,6 +16,7 @@ use trunkline_session_store::{Log, Note, Record};
 
 use crate::notes::decision::{DECIDED, EVIDENCE, FINDING, FindingNote, LAYER, LEFT, OPENED, PATCH_SET};
 use crate::notes::partial;
+use crate::notes::task::{ENDED, INTENT, TASK};
 use crate::words::call::CallPlace;
 
 /// All runs of a session.
@@ -129,8 +130,8 @@ pub fn decided_runs(log: &Log) -> DecidedRuns {
     reader.found
 }
 
-/// Returns the objects of a log with the numbers of their records, as far as they can be read: runs, patch sets, evidence
-/// and decisions, in the order of the log. What contradicts an object before it is there too.
+/// Returns the objects of a log with the numbers of their records, as far as they can be read: intents, tasks, runs, patch
+/// sets, evidence, decisions, and how a person ended a task, in the order of the log. What contradicts an object before it is there too.
 pub fn recorded_objects(log: &Log) -> impl Iterator<Item = (u64, Object)> {
     let notes = log.records.iter().filter_map(|(seq, record)| match record {
         Record::Note(note) if note.layer == LAYER => Some((*seq, note)),
@@ -145,10 +146,11 @@ pub fn family(log: &Log) -> Family {
 }
 
 /// Returns the object that a note holds, if it is one that holds any, or all that is wrong with it.
-fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
+pub(super) fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
     let json = match note.kind.as_str() {
         OPENED => Cow::Owned(json::<partial::Opened>(note.body.as_bytes())?.run),
-        PATCH_SET | EVIDENCE | DECIDED => Cow::Borrowed(note.body.as_str()),
+        TASK => Cow::Owned(json::<partial::Given>(note.body.as_bytes())?.task),
+        PATCH_SET | EVIDENCE | DECIDED | INTENT | ENDED => Cow::Borrowed(note.body.as_str()),
         _ => return Ok(None),
     };
     let Ok(object) = Object::parse(json.as_bytes()) else {
@@ -157,6 +159,9 @@ fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
     };
     match (&object, note.kind.as_str()) {
         (Object::Run(_), OPENED)
+        | (Object::Intent(_), INTENT)
+        | (Object::Task(_), TASK)
+        | (Object::TaskEvent(_), ENDED)
         | (Object::PatchSet(_), PATCH_SET)
         | (Object::Evidence(_), EVIDENCE)
         | (Object::Decision(_), DECIDED) => Ok(Some(object)),

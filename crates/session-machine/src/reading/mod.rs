@@ -2,6 +2,7 @@
 
 pub mod across;
 pub mod decided;
+pub mod family;
 pub mod spine;
 pub mod trimming;
 pub mod unanswered;

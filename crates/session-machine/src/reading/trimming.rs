@@ -11,7 +11,7 @@ use trunkline_session_store::Note;
 
 use crate::notes::answer::{ATTEMPT, WRITTEN_UNDER};
 use crate::notes::partial::{About, Applied, Decided, Holds, Named, Reminds};
-use crate::notes::{choice, decision, journal, preimage, record, resolve, revert, service, tree};
+use crate::notes::{choice, decision, journal, preimage, record, resolve, revert, service, task, tree};
 use crate::reading::spine::Step;
 use crate::state::State;
 use crate::words::work::Id;
@@ -43,7 +43,8 @@ pub fn saves(state: &State) -> bool {
 /// Returns the steps that lead to a state from which a session goes on as from this one; `None` while something is under way
 /// that may need more.
 pub fn trim(state: &State, seen: &[(u64, Seen)]) -> Option<Vec<(u64, Step)>> {
-    if state.decision.is_being_settled() || state.revert.awaits_answer() {
+    // What was spent on a task is counted in all its runs.
+    if state.decision.is_being_settled() || state.revert.awaits_answer() || state.tasks.task().is_some() {
         return None;
     }
     let needs = Needs::of(state, seen);
@@ -162,6 +163,7 @@ impl<'a> Needs<'a> {
             (resolve::LAYER, _) => true,
             (decision::LAYER, decision::RUN) => seq == last.mark,
             (decision::LAYER, decision::DECIDED) => seq == last.decided,
+            (decision::LAYER, task::INTENT) => true,
             // Of a run that is over.
             _ => false,
         }

@@ -6,14 +6,15 @@
 use std::collections::BTreeSet;
 
 use trunkline_decision_objects::{Citations, Cost, FileState, NonBlank};
-use trunkline_message_tree::{Author, NodeId, Role, Usage};
+use trunkline_message_tree::{Author, NodeId, Role};
 
 use crate::rules::closing::digest;
-use crate::rules::patch::relative_path;
 use crate::rules::written;
 use crate::state::State;
 use crate::state::decision::OpenRun;
+use crate::words::bill::bill;
 use crate::words::files::FileStates;
+use crate::words::path::relative_path;
 
 /// Returns what the verdict of a run cites. `files` are those that it changed, as far as is known how they were and are.
 pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> Citations {
@@ -86,16 +87,4 @@ fn cost(state: &State, run: &OpenRun) -> Option<Cost> {
         cache_write_tokens: sum.cache_write_tokens.saturating_add(one.cache_write_tokens),
         microdollars: None,
     })
-}
-
-/// The tokens of one reply. Providers count the whole prompt, a verdict what was paid in full and what was not.
-fn bill(usage: &Usage) -> Cost {
-    let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
-    Cost {
-        input_tokens: usage.input_tokens.saturating_sub(cached),
-        output_tokens: usage.output_tokens,
-        cache_read_tokens: usage.cache_read_tokens,
-        cache_write_tokens: usage.cache_write_tokens,
-        microdollars: None,
-    }
 }

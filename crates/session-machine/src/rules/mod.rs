@@ -19,6 +19,7 @@ pub mod opening;
 pub(crate) mod patch;
 pub(crate) mod price;
 pub(crate) mod rejected;
+pub(crate) mod spending;
 pub mod staged;
 pub(crate) mod waiting;
 pub(crate) mod written;

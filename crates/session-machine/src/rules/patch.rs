@@ -11,6 +11,7 @@ use crate::notes::decision::{DecidingNote, unfit};
 use crate::state::decision::OpenRun;
 use crate::words::error::RuntimeError;
 use crate::words::files::{ChangedFile, Changes, Deciding, FileChange, Left};
+use crate::words::path::relative_path;
 
 /// The longest diff that is kept in a patch set; a longer one is named by its digest.
 const DIFF_KEPT_BYTES: usize = 256 * 1024;
@@ -52,14 +53,14 @@ pub(super) fn patch_set(
                 // The diff shows both ends whole; what is only moved has no line more or less.
                 let same = left.is_some_and(|left| is_only_moved(left, &from.path, &file.path));
                 (added, deleted) = if same { (Some(0), Some(0)) } else { (added, from.deleted) };
-                Change::Renamed { from: relative_path(&from.path)? }
+                Change::Renamed { from: relative_path(&from.path).map_err(unfit)? }
             }
             (None, FileChange::Added) => Change::Added,
             (None, FileChange::Modified) => Change::Modified,
             (None, FileChange::Deleted) => Change::Deleted,
         };
         Ok(TouchedFile {
-            path: relative_path(&file.path)?,
+            path: relative_path(&file.path).map_err(unfit)?,
             change,
             added_lines: added,
             deleted_lines: deleted,
@@ -98,15 +99,4 @@ fn is_only_moved(left: &Left, from: &str, to: &str) -> bool {
         (Some(from), Some(to)) => from.before.is_some() && from.before == to.after,
         _ => false,
     }
-}
-
-/// Returns a path as a verdict can hold it; characters that it cannot hold are written `%` and their bytes in hex.
-pub(crate) fn relative_path(path: &str) -> Result<RelativePath, RuntimeError> {
-    let escaped = || -> String {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-        path.bytes()
-            .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-            .collect()
-    };
-    RelativePath::new(path).or_else(|_| RelativePath::new(escaped())).map_err(unfit)
 }

@@ -58,6 +58,8 @@ pub struct Setup {
     pub expire_after: Option<Duration>,
     /// What is done with the files of a run.
     pub files: Files,
+    /// Whether it is recorded what a session is for, from its prompts; a task that a person gives is recorded in any case.
+    pub keeps_intents: bool,
     /// Where a drive ends by itself.
     pub limits: Limits,
 }
@@ -187,6 +189,7 @@ impl Setup {
             choices: choices::Setting::default(),
             expire_after: None,
             files: Files::default(),
+            keeps_intents: false,
             limits: Limits::default(),
         }
     }

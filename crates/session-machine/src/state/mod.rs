@@ -13,6 +13,7 @@ pub mod rare;
 pub mod resolve;
 pub mod revert;
 pub mod steps;
+pub mod task;
 pub mod tries;
 pub mod wants;
 pub(crate) mod written;
@@ -27,7 +28,9 @@ use trunkline_revert::{Digest, Effects};
 use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::notes::answer::{self, ATTEMPT};
+use crate::notes::decision::{DECIDED, OPENED};
 use crate::notes::journal::{self, CallFinished, CallStarted};
+use crate::notes::task::{BOUNDS, ENDED, INTENT, TASK};
 use crate::notes::{self, record, service, tree};
 use crate::state::rare::{Rare, Unchanged};
 use crate::state::tries::Tries;
@@ -57,6 +60,8 @@ pub struct State {
     pub resolve: Rare<resolve::Part>,
     /// What is known of runs and their verdicts.
     pub decision: decision::Part,
+    /// What the session is for.
+    pub tasks: Rare<task::Part>,
     /// What is known of services.
     pub wants: Rare<wants::Part>,
     pub(crate) prefixes: prefixes::Part,
@@ -143,6 +148,7 @@ impl State {
             revert: revert::Part::default(),
             resolve: Rare::default(),
             decision: decision::Part::default(),
+            tasks: Rare::default(),
             wants: Rare::default(),
             prefixes: prefixes::Part::default(),
         })
@@ -169,6 +175,9 @@ impl State {
     fn took_in(&mut self, entry: &Entry) {
         self.revert.entry(entry, &self.tree);
         self.tries.entry(entry);
+        if let Some(tasks) = self.tasks.changed() {
+            tasks.entry(entry);
+        }
     }
 
     /// Folds one record that the store has accepted.
@@ -241,13 +250,25 @@ impl State {
                     self.prefixes.distrust();
                 }
             }
-            (notes::decision::LAYER, _) => {
+            (notes::decision::LAYER, INTENT | TASK | BOUNDS | ENDED) => self.tasks.record(note),
+            (notes::decision::LAYER, kind) => {
                 self.decision.record(note, self.seq, self.tree.newest(), self.resolve.writes.now())?;
+                self.follow_task(kind);
             }
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in what a run that was opened or decided just now means for its task.
+    fn follow_task(&mut self, kind: &str) {
+        let Some(tasks) = self.tasks.changed() else { return };
+        match (kind, &self.decision.run, self.decision.verdicts.last()) {
+            (OPENED, Some(run), _) => tasks.opened(run.record.opening()),
+            (DECIDED, _, Some((_, decision))) => tasks.decided(decision.run(), decision.verdict()),
+            _ => {}
+        }
     }
 
     /// Returns the turn whose calls have no result nodes yet, if the head is one.

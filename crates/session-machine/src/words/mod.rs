@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod attempt;
+pub(crate) mod bill;
 pub mod bound;
 pub mod call;
 pub mod close_as;
@@ -12,10 +13,12 @@ pub mod files;
 pub mod hook;
 pub mod late;
 pub mod lease;
+pub(crate) mod path;
 pub mod retries;
 pub mod reverts;
 pub mod runnable;
 pub mod said;
 pub mod start;
 pub mod stop;
+pub mod task;
 pub mod work;

@@ -41,6 +41,8 @@ impl Limit {
             Limit::Tokens => "tokens",
             Limit::Time => "time",
             Limit::Output => "output",
+            Limit::TaskTurns => "turns of the task",
+            Limit::TaskTokens => "tokens of the task",
         }
     }
 }
@@ -57,4 +59,8 @@ pub enum Limit {
     Time,
     /// The model's replies kept running into their output limit.
     Output,
+    /// The model has answered in the runs of the task as often as its bound allows.
+    TaskTurns,
+    /// As many tokens were used in the runs of the task as its bound allows.
+    TaskTokens,
 }

@@ -1,0 +1,280 @@
+//! The candidates of a run: changes that it made or proposed and that a person can choose among.
+//!
+//! One is what a verdict names. Another arises when a proposal is put aside, by a newer one or because its branch was left: its diff is
+//! the patch. Another when a branch is left on which proposals were applied: theirs together are the patch. All of it stands in the
+//! log, so nothing is written for it; what commands changed on such a branch shows in no diff, and is not among them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value;
+use trunkline_decision_objects::{
+    Change, Diff, Digest, GitOid, Invalid, PatchSet, PatchSetId, RunId, TouchedFile,
+};
+use trunkline_message_tree::{HeadMove, NodeId, Timestamp};
+use trunkline_resolve_queue::{
+    Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At, SubjectState,
+};
+use trunkline_session_store::Note;
+
+use super::made::{Made, name};
+use super::runs::OpenRun;
+use crate::notes::record::read;
+use crate::notes::resolve::{EVENT, GATED, GatedNote};
+use crate::words::path::relative_path;
+
+/// Diffs that are longer together are named by their digest.
+const DIFF_KEPT_BYTES: usize = 256 * 1024;
+
+/// Changes of a run that a person can choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The number of the record that it stands in, or follows from.
+    pub seq: u64,
+    /// When it arose.
+    pub at: Timestamp,
+    /// Its place among those of its run, from 1, in the order in which they arose.
+    pub sequence: u32,
+    /// Where it comes from.
+    pub of: CandidateOf,
+    /// The changes.
+    pub patch_set: PatchSet,
+}
+
+/// Where a candidate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CandidateOf {
+    /// The run itself, as its end named it.
+    Run,
+    /// A proposal that was put aside.
+    Proposal(ProposalId),
+    /// A branch that was left, by its last node, and the proposals that were applied on it.
+    Branch {
+        /// The node.
+        end: NodeId,
+        /// The proposals, in the order in which they were applied.
+        applied: Vec<ProposalId>,
+    },
+}
+
+/// What is known of candidates so far.
+#[derive(Default)]
+pub(super) struct Candidates {
+    pub(super) found: Vec<Candidate>,
+    /// How many each run has.
+    counts: HashMap<RunId, u32>,
+    queue: Queue<Value>,
+    /// In which run each proposal was staged, and on what.
+    staged: HashMap<ProposalId, (RunId, Option<GitOid>)>,
+    /// What was applied in which run, in order.
+    applied: Vec<(ProposalId, RunId)>,
+    gates: HashMap<(NodeId, u32), ProposalId>,
+    /// What is a candidate already.
+    known: HashSet<(RunId, Vec<ProposalId>)>,
+    /// What a move has just left, which the end of its run would tell better.
+    left: Option<Candidate>,
+    /// Each node's parent and how far it is from the root.
+    lines: HashMap<NodeId, (NodeId, u32)>,
+}
+
+impl Candidates {
+    /// Takes in where a node stands.
+    pub(super) fn node(&mut self, id: NodeId, parent: Option<NodeId>, is_filed: bool) {
+        if let (Some(parent), false) = (parent, is_filed) {
+            let depth = self.lines.get(&parent).map_or(0, |(_, depth)| *depth);
+            self.lines.insert(id, (parent, depth.saturating_add(1)));
+        }
+    }
+
+    /// Takes in a patch set that was recorded.
+    pub(super) fn recorded(&mut self, seq: u64, patch_set: PatchSet, at: Timestamp) {
+        // The end of a run tells again what was left: it stands for the branch that its prompt was on.
+        self.left.take_if(|left| left.patch_set.run() == patch_set.run());
+        if !self.found.iter().any(|known| known.patch_set.id() == patch_set.id()) {
+            self.keep(Candidate { seq, at, sequence: 0, of: CandidateOf::Run, patch_set });
+        }
+    }
+
+    fn keep(&mut self, mut candidate: Candidate) {
+        let count = self.counts.entry(candidate.patch_set.run()).or_default();
+        *count = count.saturating_add(1);
+        candidate.sequence = *count;
+        self.found.push(candidate);
+    }
+
+    /// Takes in a note of what was proposed. Returns the proposal, if it was applied.
+    pub(super) fn note(&mut self, made: &mut Made, run: Option<&OpenRun>, note: &Note) -> Option<String> {
+        if note.kind == GATED {
+            let GatedNote { call, proposal } = read(note).ok()?;
+            self.gates.insert((call.node, call.index), proposal);
+            return None;
+        }
+        if note.kind != EVENT {
+            return None;
+        }
+        let event: QueueEvent<Value> = read(note).ok()?;
+        let id = event.proposal;
+        let before = self.queue.get(id).map(|entry| entry.state);
+        let state = self.queue.record(event).ok()?;
+        if before == Some(state) {
+            return None;
+        }
+        match (state, run) {
+            (_, Some(run)) if before.is_none() => {
+                self.staged.insert(id, (run.id, run.base));
+            }
+            (At::Applied, Some(run)) => {
+                self.applied.push((id, run.id));
+                return Some(id.to_string());
+            }
+            (At::Superseded, _) => self.put_aside(made, id, note.at),
+            _ => {}
+        }
+        None
+    }
+
+    fn put_aside(&mut self, made: &mut Made, id: ProposalId, at: Timestamp) {
+        let (Some(entry), Some((run, base))) = (self.queue.get(id), self.staged.get(&id).copied()) else {
+            return;
+        };
+        if !writes_files(entry) || !self.known.insert((run, vec![id])) {
+            return;
+        }
+        let named = PatchSetId::new(name("candidate", run.uuid(), made.seq, id.0));
+        if let Ok(patch_set) = patch_set(named, (run, base), &[entry]) {
+            made.push(Ok(patch_set.clone()));
+            let of = CandidateOf::Proposal(id);
+            self.keep(Candidate { seq: made.seq, at, sequence: 0, of, patch_set });
+        }
+    }
+
+    /// Takes in that the head went elsewhere: what was applied on the branch that it left is a candidate, unless the run ends with that.
+    pub(super) fn moved(&mut self, made: &mut Made, run: Option<&OpenRun>, head_move: &HeadMove) {
+        self.settle(made);
+        let Some(run) = run else { return };
+        let ours = || self.applied.iter().filter(|(_, of)| *of == run.id).map(|(id, _)| *id);
+        if ours().next().is_none() {
+            return;
+        }
+        let left = self.left_by(head_move);
+        let entries: Vec<&Entry<Value>> = ours()
+            .filter_map(|id| self.queue.get(id))
+            .filter(|entry| writes_files(entry))
+            .filter(|entry| {
+                let call = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+                call.is_some_and(|node| left.contains(&node))
+            })
+            .collect();
+        let applied: Vec<ProposalId> = entries.iter().map(|entry| entry.id).collect();
+        if applied.is_empty() || self.known.contains(&(run.id, applied.clone())) {
+            return;
+        }
+        let named = PatchSetId::new(name("candidate", run.id.uuid(), made.seq, 0));
+        if let Ok(patch_set) = patch_set(named, (run.id, run.base), &entries) {
+            let of = CandidateOf::Branch { end: head_move.from, applied };
+            self.left = Some(Candidate { seq: made.seq, at: head_move.at, sequence: 0, of, patch_set });
+        }
+    }
+
+    /// Takes in that the run went on after a move, or that nothing more comes.
+    pub(super) fn settle(&mut self, made: &mut Made) {
+        let Some(left) = self.left.take() else { return };
+        if let CandidateOf::Branch { applied, .. } = &left.of {
+            self.known.insert((left.patch_set.run(), applied.clone()));
+        }
+        made.push_of(left.seq, Ok(left.patch_set.clone()));
+        self.keep(left);
+    }
+
+    /// Takes in that a run has its verdict.
+    pub(super) fn decided(&mut self, run: RunId) {
+        self.left.take_if(|left| left.patch_set.run() == run);
+    }
+
+    /// Returns the nodes that a move takes off the trunk.
+    fn left_by(&self, head_move: &HeadMove) -> HashSet<NodeId> {
+        let line = |node: NodeId| self.lines.get(&node).copied();
+        let depth = |node: NodeId| line(node).map_or(0, |(_, depth)| depth);
+        let (mut from, mut to) = (head_move.from, head_move.to);
+        let mut left = HashSet::new();
+        while from != to {
+            let climbs = depth(from) >= depth(to);
+            let Some((parent, _)) = line(if climbs { from } else { to }) else { break };
+            match climbs {
+                true => {
+                    left.insert(from);
+                    from = parent;
+                }
+                false => to = parent,
+            }
+        }
+        left
+    }
+
+    /// Returns whether a call was not allowed to run.
+    pub(super) fn is_denied(&self, place: (NodeId, u32)) -> bool {
+        let entry = self.gates.get(&place).and_then(|id| self.queue.get(*id));
+        entry.is_some_and(|entry| matches!(entry.state, At::Discarded | At::Expired))
+    }
+}
+
+/// Whether what a proposal does shows in files, by their names.
+fn writes_files(entry: &Entry<Value>) -> bool {
+    let proposal = &entry.proposal;
+    proposal.effect.shows_in_fingerprints() && !proposal.after.is_empty() && entry.part().next().is_some()
+}
+
+/// Returns what proposals do together, one after the other.
+fn patch_set(
+    id: Result<PatchSetId, Invalid>,
+    (run, base): (RunId, Option<GitOid>),
+    entries: &[&Entry<Value>],
+) -> Result<PatchSet, Invalid> {
+    let mut states: BTreeMap<&str, (Option<&SubjectState>, Option<&SubjectState>)> = BTreeMap::new();
+    let mut text = String::new();
+    let mut all_shown = true;
+    for entry in entries {
+        let proposal = &entry.proposal;
+        for subject in entry.part() {
+            let (before, after) =
+                (state_of(&proposal.fingerprints, subject), state_of(&proposal.after, subject));
+            states.entry(subject).and_modify(|known| known.1 = after).or_insert((before, after));
+        }
+        match &proposal.preview.diff {
+            Some(diff) => text.push_str(diff),
+            None => all_shown = false,
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    let mut seen = HashSet::new();
+    let mut files = Vec::new();
+    for (subject, (before, after)) in states {
+        let change = match (before, after) {
+            (_, Some(SubjectState::Absent)) => Change::Deleted,
+            (Some(SubjectState::Absent), _) => Change::Added,
+            _ => Change::Modified,
+        };
+        let path = relative_path(subject)?;
+        if seen.insert(path.clone()) {
+            files.push(TouchedFile { path, change, added_lines: None, deleted_lines: None });
+        }
+    }
+    let diff = match all_shown && text.len() <= DIFF_KEPT_BYTES {
+        true => Diff::kept(text),
+        false if all_shown => Diff::named(Digest::of(text.as_bytes())),
+        // What has no diff is named by what its tool would apply.
+        false => {
+            let payloads: Vec<String> =
+                entries.iter().map(|entry| entry.proposal.payload.to_string()).collect();
+            Diff::named(Digest::of(payloads.join("\n").as_bytes()))
+        }
+    };
+    PatchSet::new(id?, run, base, files, diff)
+}
+
+fn state_of<'a>(prints: &'a [Fingerprint], subject: &str) -> Option<&'a SubjectState> {
+    prints.iter().find(|print| print.subject == subject).map(|print| &print.state)
+}

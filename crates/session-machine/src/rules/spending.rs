@@ -1,0 +1,35 @@
+//! How much may be spent on a task, over all its runs.
+
+use crate::state::State;
+use crate::words::error::RuntimeError;
+use crate::words::stop::Limit;
+
+/// Checks that the task of the open run may be tried once more.
+///
+/// # Errors
+///
+/// [`RuntimeError::Refused`] if it was tried again as often as its bound says.
+pub(crate) fn may_try_again(state: &State) -> Result<(), RuntimeError> {
+    let run = state.decision.run.as_ref().and_then(|run| run.record.opening().task);
+    let Some(task) = state.tasks.task().filter(|task| run == Some(task.id)) else { return Ok(()) };
+    match task.bounds.retries {
+        Some(most) if task.retries >= most => {
+            let reason = format!(
+                "the task {:?} was tried again as often as it may be ({most}); raise that bound, or abandon the run",
+                task.title
+            );
+            Err(RuntimeError::Refused { reason })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the bound of the open run's task that leaves nothing to ask a model with.
+pub(crate) fn used_up(state: &State) -> Option<Limit> {
+    let run = state.decision.run.as_ref()?.record.opening().task?;
+    let task = state.tasks.task().filter(|task| task.id == run)?;
+    if task.bounds.turns.is_some_and(|most| task.turns >= most) {
+        return Some(Limit::TaskTurns);
+    }
+    task.bounds.tokens.is_some_and(|most| task.tokens >= most).then_some(Limit::TaskTokens)
+}

@@ -1,0 +1,200 @@
+//! The objects that follow from a log, as text.
+
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+use trunkline_decision_objects::{Object, ObjectName};
+use trunkline_message_tree::Timestamp;
+use trunkline_session_machine::reading::family::{Candidate, CandidateOf, candidates, projected_objects};
+use trunkline_session_store::{Header, Log, Record, SessionId, SessionInfo, Tally};
+
+use crate::play::check;
+
+/// Returns the log of a session that somebody reads.
+pub(crate) fn log_of(records: &[Record]) -> Log {
+    let id = SessionId::parse("0192f3a4-0000-7000-8000-000000000001").unwrap();
+    let tally = Tally::new(&id, Timestamp(0));
+    let header = Header {
+        id,
+        title: String::new(),
+        tags: Default::default(),
+        archived: false,
+        workspace: None,
+        created_at: Timestamp(0),
+        head: tally.head,
+        records: 0,
+        nodes: 0,
+        digest: None,
+    };
+    Log::new(SessionInfo::new(&header, &tally), (1..).zip(records.iter().cloned()).collect())
+}
+
+/// Each object in a line, without times; names are `run 1` in the order in which they come.
+pub(crate) fn told(records: &[Record]) -> Vec<String> {
+    let mut names: BTreeMap<ObjectName, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let objects = projected_objects(&log_of(records));
+    for (_, object) in &objects {
+        let name = object.name();
+        names.entry(name).or_insert_with(|| {
+            let count = counts.entry(name.kind.to_string()).or_default();
+            *count += 1;
+            *count
+        });
+    }
+    let ids: BTreeMap<String, String> =
+        names.iter().map(|(name, number)| (name.id.to_string(), format!("{} {number}", name.kind))).collect();
+    let line = |(seq, object): &(u64, Object)| {
+        let fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&object.print()).unwrap();
+        let shown = fields.iter().filter(|(key, _)| !HIDDEN.contains(&key.as_str())).map(|(key, value)| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = ids.iter().fold(text, |text, (id, name)| text.replace(id, name));
+            format!("{key}={}", text.replace('\n', " / "))
+        });
+        format!("{seq:>3} {}: {}", ids[&object.name().id.to_string()], shown.collect::<Vec<_>>().join(" "))
+    };
+    objects.iter().map(line).collect()
+}
+
+/// What would make a line long.
+const HIDDEN: [&str; 13] = [
+    "type",
+    "id",
+    "at",
+    "by",
+    "actor",
+    "base_commit",
+    "base_tree",
+    "cites",
+    "diff_digest",
+    "decided_by",
+    "rationale",
+    "base",
+    "approved_by",
+];
+
+pub(crate) fn candidates_told(records: &[Record]) -> Vec<String> {
+    let line = |one: &Candidate| {
+        let of = match &one.of {
+            CandidateOf::Run => "the run".to_owned(),
+            CandidateOf::Proposal(id) => id.to_string(),
+            CandidateOf::Branch { end, applied } => format!("{end} with {applied:?}"),
+            _ => "something else".to_owned(),
+        };
+        let files: Vec<&str> = one.patch_set.files().iter().map(|file| file.path.as_str()).collect();
+        format!("{} of {of}: {}", one.sequence, files.join(", "))
+    };
+    candidates(&log_of(records)).iter().map(line).collect()
+}
+
+#[test]
+fn a_session_with_a_task_is_told_from_its_intent_to_its_end() {
+    check(
+        r#"
+        hush
+        intents
+        folder
+        approval always
+        task write a // a is new
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: I wrote a.
+        > write a, please
+        done a is there
+        show family
+        "#,
+        expect![[r#"
+            show family
+                  2 intent 1: analysis_frames=[] parents=[] prompt=write a version=1
+                  3 task 1: acceptance_criteria=["a is new"] constraints=[] dependencies=[] intent=intent 1 requester={"id":"user","kind":"human"} title=write a version=1
+                  3 task_event 1: state=created task=task 1 version=1
+                  5 run 1: goal=write a, please intent=intent 1 task=task 1 version=1
+                  5 run_event 1: run=run 1 state=created version=1
+                  5 task_event 2: run=run 1 state=running task=task 1 version=1
+                  7 provenance 1: model=parrot provider=made-up run=run 1 version=1
+                 11 tool_invocation 1: args={"path":"a"} artifacts=[] call=c1 ended=2023-11-14T22:13:20.007Z reads=[] run=run 1 started=2023-11-14T22:13:20.006Z status=ok summary=done / Staged as p1. Nothing is written before it is approved; you will be told. tool=edit version=1 writes=[]
+                 15 run_event 2: reason=p1 was applied run=run 1 state=patching version=1
+                 18 patch_set 1: diff= files=[{"added_lines":1,"change":"added","deleted_lines":0,"path":"a"}] run=run 1 version=1
+                 20 decision 1: considered=[] evidence=[] run=run 1 verdict={"kind":"other","label":"applied","patch_set":"patch_set 1","reason":"files were changed and not committed"} version=1
+                 20 run_event 3: patch_set=patch_set 1 reason=files were changed and not committed run=run 1 state=completed version=1
+                 22 task_event 3: reason=a is there state=done task=task 1 version=1
+                 22 intent_event 1: intent=intent 1 kind=completed reason=a is there version=1
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_keeps_no_intents_has_runs_and_what_they_did() {
+    check(
+        r#"
+        hush
+        model: read c1 {"path":"a"}; shell c2 {"command":"make"}
+        > look
+        discard p1 not now
+        model: I could not.
+        resume
+        show family
+        "#,
+        expect![[r#"
+            show family
+                  3 run 1: goal=look version=1
+                  3 run_event 1: run=run 1 state=created version=1
+                  5 provenance 1: model=parrot provider=made-up run=run 1 version=1
+                 12 tool_invocation 1: args={"path":"a"} artifacts=[] call=c1 ended=2023-11-14T22:13:20.005Z reads=[] run=run 1 started=2023-11-14T22:13:20.004Z status=ok summary=done tool=read version=1 writes=[]
+                 13 tool_invocation 2: args={"command":"make"} artifacts=[] call=c2 reads=[] run=run 1 status=denied summary=not run: the person declined it: not now tool=shell version=1 writes=[]
+                 15 decision 1: considered=[{"named":"p1 (run make)","reason":"not now"}] evidence=[] run=run 1 verdict={"kind":"other","label":"answered","reason":"the model answered and no file was changed"} version=1
+                 15 run_event 2: reason=the model answered and no file was changed run=run 1 state=completed version=1
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_proposed_again_and_what_was_left_are_candidates() {
+    check(
+        r#"
+        hush
+        intents
+        folder
+        reverts off
+        approval always
+        model: edit c1 {"path":"a"}
+        propose c1 a = first
+        model: revert_to_state r1 {"category":"failure","step":"n1","lesson":"not so"}
+        model: edit c2 {"path":"b"}
+        propose c2 b = second
+        model: I wrote b.
+        > write
+        show candidates
+        "#,
+        expect![[r#"
+            show candidates
+                1 of n6 with [ProposalId(1)]: a
+                2 of the run: a, b
+        "#]],
+    );
+}
+
+#[test]
+fn a_proposal_that_a_newer_one_took_the_place_of_is_a_candidate() {
+    check(
+        r#"
+        hush
+        intents
+        folder
+        propose c1 a = first
+        propose c2 a = second
+        model: edit c1 {"path":"a"}; edit c2 {"path":"a"}
+        > write
+        approve p2
+        model: I wrote it.
+        resume
+        show candidates
+        "#,
+        expect![[r#"
+            show candidates
+                1 of p1: a
+                2 of the run: a
+        "#]],
+    );
+}

@@ -1,0 +1,93 @@
+//! Laws over made-up sessions: what follows from a log fits together, is the same each time, and grows with the log.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use trunkline_decision_objects::{Object, TaskState};
+use trunkline_session_machine::reading::family::{candidates, family_of, projected_objects};
+
+use crate::families::log_of;
+use crate::laws::line;
+use crate::play::play;
+
+fn any_line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => line(),
+        1 => Just("task write it // it is there".to_owned()),
+        1 => Just("done it is there".to_owned()),
+        1 => Just("drop not wanted".to_owned()),
+        1 => Just("bound retries 1".to_owned()),
+        1 => Just("close checkpoint half".to_owned()),
+        1 => (0_u32..9).prop_map(|node| format!("merge n{node}")),
+    ]
+}
+
+fn script() -> impl Strategy<Value = String> {
+    let approval = prop::sample::select(vec!["approval person", "approval model", "approval always"]);
+    let first = (approval, any::<bool>(), any::<bool>(), prop::bool::weighted(0.8));
+    (first, prop::collection::vec(any_line(), 1..24)).prop_map(
+        |((approval, reverts, commits, intents), lines)| {
+            let mut script = vec![approval.to_owned()];
+            script.extend(reverts.then(|| "reverts".to_owned()));
+            script.extend(commits.then(|| "commits".to_owned()));
+            script.extend(intents.then(|| "intents".to_owned()));
+            script.extend((0..6).map(|id| format!("propose c{id} a = text {id}")));
+            script.extend(lines);
+            script.join("\n")
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_family_of_any_session_fits_together(script in script()) {
+        let play = play(&script);
+        let log = log_of(&play.log);
+        let family = family_of(&log);
+        let violations: Vec<String> = family.violations().iter().map(ToString::to_string).collect();
+        prop_assert!(violations.is_empty(), "{violations:#?}\n{}", play.told);
+        prop_assert_eq!(family.clashes().count(), 0);
+        let again: Vec<_> = projected_objects(&log).into_iter().map(|(_, object)| object.print()).collect();
+        let first: Vec<_> = projected_objects(&log).into_iter().map(|(_, object)| object.print()).collect();
+        prop_assert_eq!(again, first);
+    }
+
+    #[test]
+    fn the_family_of_a_longer_log_has_all_of_a_shorter_one(script in script(), cut in 0.0..1.0) {
+        let play = play(&script);
+        let whole: HashSet<String> =
+            projected_objects(&log_of(&play.log)).iter().map(|(_, object)| object.print()).collect();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
+        let kept = (play.log.len() as f64 * cut) as usize;
+        for (_, object) in projected_objects(&log_of(&play.log[..kept])) {
+            // Of a batch that is cut in its middle a branch may be told that ends with its run.
+            if !matches!(object, Object::PatchSet(_)) {
+                let text = object.print();
+                prop_assert!(whole.contains(&text), "{text}\n{}", play.told);
+            }
+        }
+    }
+
+    #[test]
+    fn no_task_is_done_but_by_a_persons_word(script in script()) {
+        let play = play(&script);
+        let said = play.told.lines().any(|line| line.starts_with("done "));
+        for (_, object) in projected_objects(&log_of(&play.log)) {
+            if let Object::TaskEvent(event) = object {
+                prop_assert!(said || event.content().state != TaskState::Done, "{}", play.told);
+            }
+        }
+    }
+
+    #[test]
+    fn the_candidates_of_a_run_are_counted_from_one(script in script()) {
+        let play = play(&script);
+        let mut last = std::collections::HashMap::new();
+        for candidate in candidates(&log_of(&play.log)) {
+            let before = last.insert(candidate.patch_set.run(), candidate.sequence).unwrap_or(0);
+            prop_assert_eq!(candidate.sequence, before + 1);
+        }
+    }
+}
