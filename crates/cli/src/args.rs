@@ -247,7 +247,14 @@ pub(crate) struct Demo {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// What is to be done; `-` reads it from stdin
-    pub(crate) prompt: String,
+    #[arg(required_unless_present = "task")]
+    pub(crate) prompt: Option<String>,
+    /// Give it as a task, which stays open until you end it with `decide`: a title, or a file that says more
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub(crate) task: Option<String>,
+    /// How often the task may be tried again [default: 5]
+    #[arg(long, value_name = "N", requires = "task")]
+    pub(crate) max_retries: Option<u32>,
     /// The folder to work in
     #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
     pub(crate) cwd: PathBuf,

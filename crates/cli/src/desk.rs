@@ -18,3 +18,4 @@ pub(crate) mod setup;
 pub(crate) mod sound;
 pub(crate) mod standing;
 pub(crate) mod store;
+pub(crate) mod task;

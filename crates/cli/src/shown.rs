@@ -4,6 +4,7 @@
 
 pub(crate) mod binding;
 pub(crate) mod call;
+pub(crate) mod candidate;
 pub(crate) mod changes;
 pub(crate) mod decision;
 pub(crate) mod files;

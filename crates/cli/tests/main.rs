@@ -45,6 +45,7 @@ mod staged;
 mod stuck;
 mod taking_back;
 mod taping;
+mod tasks;
 mod terminal;
 mod told_before;
 mod unanswered;

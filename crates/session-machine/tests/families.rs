@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 
 use expect_test::expect;
+use serde_json::json;
 use trunkline_decision_objects::{Object, ObjectName};
 use trunkline_message_tree::Timestamp;
-use trunkline_session_machine::reading::family::{Candidate, CandidateOf, candidates, projected_objects};
-use trunkline_session_store::{Header, Log, Record, SessionId, SessionInfo, Tally};
+use trunkline_resolve_queue::{ActorKind, Queue};
+use trunkline_session_machine::Proposal;
+use trunkline_session_machine::reading::family::{
+    Candidate, CandidateOf, candidates, family_of, projected_objects,
+};
+use trunkline_session_store::{Header, Log, Note, Record, SessionId, SessionInfo, Tally};
 
-use crate::play::check;
+use crate::play::{START, check, play};
 
 /// Returns the log of a session that somebody reads.
 pub(crate) fn log_of(records: &[Record]) -> Log {
@@ -122,6 +127,40 @@ fn a_session_with_a_task_is_told_from_its_intent_to_its_end() {
                  22 intent_event 1: intent=intent 1 kind=completed reason=a is there version=1
         "#]],
     );
+}
+
+/// A plan as the log has it: the call that proposes it waits, and a person approves another text.
+#[test]
+fn plans_are_told_with_what_a_person_made_of_them() {
+    let mut play = play("intents\nmodel: I have a plan.\n> write a");
+    let at = Timestamp(START + 90);
+    // The run is still open there.
+    play.log.truncate(5);
+    let id = |number: u32| format!("01900000-0000-7000-8000-{number:012}");
+    let step =
+        |number: u32, text: &str| json!({ "id": id(number), "text": text, "done_when": "it \"is\" there" });
+    let proposed = json!({ "id": id(1), "title": "a", "steps": [step(2, "write a"), step(3, "look at it")] });
+    let mut proposal =
+        Proposal::new("a plan", "propose_plan", json!({ "tool": "propose_plan", "plan": proposed }));
+    proposal.deciders = [ActorKind::Person].into();
+    let staged = Queue::default().stage(proposal, at.0).unwrap();
+    let note = |kind: &str, body: String| Record::Note(Note::new("resolve", kind, at, body));
+    play.log.push(note("event", serde_json::to_string(&staged).unwrap()));
+    let edited = json!({ "id": id(4), "revises": id(1), "title": "a", "steps": [step(2, "write a")] });
+    let approved = json!({ "proposal": "p1", "call": {}, "plan": id(4), "edited": edited });
+    play.log.push(note("plan_approved", approved.to_string()));
+    // What no plan can say is none, and nothing speaks of it.
+    let twice = json!({ "id": id(5), "title": "a", "steps": [step(6, "write a"), step(6, "write a")] });
+    let odd = json!({ "proposal": "p1", "call": {}, "plan": id(5), "edited": twice });
+    play.log.push(note("plan_approved", odd.to_string()));
+    assert_eq!(family_of(&log_of(&play.log)).violations(), []);
+    expect![[r#"
+          3 intent 1: analysis_frames=[] parents=[] prompt=write a version=1
+          4 run 1: goal=write a intent=intent 1 version=1
+          4 run_event 1: run=run 1 state=created version=1
+          6 plan 1: frames=[] intent=intent 1 parents=[] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"},{"checks":"\"it \\\"is\\\" there\"","description":"look at it","id":"01900000-0000-7000-8000-000000000003"}] version=1
+          7 plan 2: frames=[] intent=intent 1 parents=["plan 1"] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"}] version=1
+          7 step_event 1: consumed=[] plan=plan 2 produced=[] run=run 1 state=pending step=01900000-0000-7000-8000-000000000002 version=1"#]].assert_eq(&told(&play.log).join("\n"));
 }
 
 #[test]

@@ -11,6 +11,10 @@ commit` them, or roll back. If another process writes the session, it is left a 
 After a checkpoint the next run continues this one; after a retry one is open already, with the reason as its prompt; what
 was abandoned rests until you say more.
 
+A task of `run --task` fails when a run of it is abandoned; else it stays open, also after a commit, until you say `done` or `drop`.
+`select` says which of a run's candidates is the one: what it changed, a proposal that was put aside, or what was applied on a
+branch that was left; `decisions` lists them, and nothing is applied by that.
+
 `rollback` makes the files that a run has changed what they were before it: all of them, or none if anybody has changed one of
 them since. Without -s an id is looked for in all sessions, and `last` in the last one. It is a run of its own, with a verdict
 of its own, and can be rolled back too: `last` is then the rollback itself. The conversation stays.
@@ -19,6 +23,7 @@ Exit codes: 0 done, or left to the writer · 1 refused, failed, or not agreed to
 Examples:
   trunkline decide checkpoint \"the parser works, the printer is left\"
   trunkline decide retry \"without a new dependency\" && trunkline resume
+  trunkline decide done \"the tests pass here too\"
   trunkline decide rollback 0192f3a4 --dry-run     what would be restored
   trunkline decide rollback last --yes --commit --reason \"the lock is held twice\"";
 
@@ -44,15 +49,53 @@ pub(crate) enum DecideAct {
     /// Give up what the open run is for
     Abandon(Close),
     /// End the open run and begin another one that tries it otherwise
-    Retry(Close),
+    Retry(Retry),
+    /// Say that the session's task is done
+    Done(Done),
+    /// Say that the session's task is not wanted any more
+    Drop(Close),
+    /// Choose one of a run's candidates; nothing is applied by it
+    Select(Select),
     /// Make the files that a run has changed what they were before it
     Rollback(Rollback),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Close {
-    /// What to go on from, why it is given up, or what to do otherwise
+    /// What to go on from, why it is given up or dropped, or what to do otherwise
     pub(crate) words: String,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Retry {
+    #[command(flatten)]
+    pub(crate) close: Close,
+    /// How often the session's task may be tried again, from now on
+    #[arg(long, value_name = "N")]
+    pub(crate) max_retries: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Done {
+    /// How that was seen
+    pub(crate) words: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Select {
+    /// The run: the beginning of its id, or `last` for the newest that has candidates
+    pub(crate) run: String,
+    /// The candidate: its number, or the beginning of its patch set's id
+    pub(crate) candidate: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
     /// If another process writes the session, wait until it has done so
     #[arg(long)]
     pub(crate) wait: bool,

@@ -49,6 +49,9 @@ pub(crate) struct Decisions {
     /// Check the records in this file, `-` for stdin, or those of the session
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["all", "node", "diff"])]
     pub(crate) check: Option<Option<PathBuf>>,
+    /// Print all objects that the session's log says, a line of JSON each: intents, tasks, events, calls, usages, candidates
+    #[arg(long, conflicts_with_all = ["all", "node", "diff", "full", "check", "commit", "git"])]
+    pub(crate) family: bool,
     /// Find the decisions behind a commit of the folder's git repository, also after a rebase or a squash
     #[arg(long, value_name = "REV", conflicts_with_all = ["named", "session", "all", "node", "check"])]
     pub(crate) commit: Option<String>,

@@ -44,10 +44,10 @@ pub(crate) struct Terms {
     /// How many tokens a prompt of the model may have: older messages are summed up before it is full
     #[arg(long, value_name = "N")]
     pub(crate) window: Option<u64>,
-    /// Stop after N requests to the model [default: 50]
+    /// Stop after N requests to the model; with a task, after N answers in all its runs [default: 50 requests]
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Stop after N tokens, prompt and output together [default: 1000000]
+    /// Stop after N tokens, prompt and output together; with a task, in all its runs [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Print one JSON object instead of the answer

@@ -1,15 +1,19 @@
 //! `trunkline decide`: a person ends the open run, or takes back what an earlier one has changed.
 
 mod found;
+mod tasks;
 
 use std::time::Instant;
 
 use trunkline_runtime::decision_objects::{Decision, DecisionId, RunId};
 use trunkline_runtime::orders::{Order, Settled, post, settled};
-use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session};
+use trunkline_runtime::{
+    AgentBuilder, Bounds, CloseAs, Comparison, EndTask, Event, FileChange, RuntimeError, Session,
+};
 use trunkline_session_store::{Claim, InboxId, SessionInfo, StoreError};
 
-use crate::args::decide::{Close, Decide, DecideAct, Rollback};
+use self::tasks::Word;
+use crate::args::decide::{Close, Decide, DecideAct, Retry, Rollback};
 use crate::desk::letters::{self, Entrance, Heard, PATIENCE};
 use crate::desk::place::{Place, Store};
 use crate::desk::setup::{self, Folder};
@@ -41,7 +45,12 @@ pub(crate) async fn run(args: &Decide, place: &Place) -> Result<Exit, Fault> {
         }
         (_, named) => store::find(store.as_ref(), named.as_deref()).await?,
     };
-    let call = Call { args, place, store, info };
+    let mut bounds = Bounds::default();
+    if let DecideAct::Retry(retry) = &args.act {
+        bounds.retries = retry.max_retries;
+    }
+    let call = Call { args, place, store, info, bounds };
+    let word = Word { place, store: &call.store, info: &call.info };
     match &args.act {
         DecideAct::Checkpoint(close) => {
             call.close(close, CloseAs::Checkpoint { words: close.words.clone() }).await
@@ -49,7 +58,17 @@ pub(crate) async fn run(args: &Decide, place: &Place) -> Result<Exit, Fault> {
         DecideAct::Abandon(close) => {
             call.close(close, CloseAs::Abandon { reason: close.words.clone() }).await
         }
-        DecideAct::Retry(close) => call.close(close, CloseAs::Retry { reason: close.words.clone() }).await,
+        DecideAct::Retry(Retry { close, .. }) => {
+            call.close(close, CloseAs::Retry { reason: close.words.clone() }).await
+        }
+        DecideAct::Done(done) => {
+            let reason = done.words.clone().unwrap_or_default();
+            word.end_task(EndTask::Done { reason }, done.wait).await
+        }
+        DecideAct::Drop(close) => {
+            word.end_task(EndTask::Drop { reason: close.words.clone() }, close.wait).await
+        }
+        DecideAct::Select(select) => word.select(select).await,
         DecideAct::Rollback(rollback) => call.rollback(rollback).await,
     }
 }
@@ -60,6 +79,8 @@ struct Call<'a> {
     place: &'a Place,
     store: Store,
     info: SessionInfo,
+    /// What may be spent on the task from now on.
+    bounds: Bounds,
 }
 
 /// What has to end first, and what can be typed for that.
@@ -96,6 +117,7 @@ impl Call<'_> {
             Err(_) if matches!(close, CloseAs::Abandon { .. }) => {}
             Err(fault) => return Err(stuck(fault.into(), self.place, &name)),
         }
+        tasks::bound(&mut session, self.bounds).await?;
         let decision = match session.close_run(close.clone()).await {
             Ok(decision) => decision,
             Err(fault) => return Err(self.refused(fault, &name)),
@@ -152,6 +174,9 @@ impl Call<'_> {
         let (store, info) = (self.store.as_ref(), &self.info);
         let reading = Reading::load(store, info).await?;
         let Some(run) = reading.open_run() else { return Err(self.refused(RuntimeError::NoOpenRun, "")) };
+        if !self.bounds.is_empty() {
+            post(store, &info.id, &Order::BoundTask { bounds: self.bounds }, clock::now()).await?;
+        }
         let request = Order::CloseRun { run, close: close.clone() };
         let letter = post(store, &info.id, &request, clock::now()).await?;
         let name = self.name().await;

@@ -12,6 +12,7 @@ mod shown;
 mod undone;
 
 use trunkline_message_tree::NodeId;
+use trunkline_runtime::projected_objects;
 
 use self::found::{Book, Known, Meant};
 use crate::args::decisions::Decisions;
@@ -19,6 +20,7 @@ use crate::desk::place::Place;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
 use crate::term::fault::{Exit, Fault};
+use crate::term::out;
 
 /// Lists, shows or checks.
 pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> {
@@ -44,6 +46,12 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
         Meant::Session(book) => (book, None),
         Meant::Run(book, run) => (book, Some(run)),
     };
+    if args.family {
+        let objects = projected_objects(&book.log);
+        let lines: String = objects.iter().map(|(_, object)| format!("{}\n", object.print())).collect();
+        out::print_lines(lines.as_bytes())?;
+        return Ok(Exit::Done);
+    }
     if args.check.is_some() {
         return match run {
             None => check::session(&book, args, place),

@@ -8,7 +8,7 @@ use crate::args::terms::{Terms, policy_of};
 use crate::desk::letters::{self, Entrance};
 use crate::desk::model::{self, Asked, variable};
 use crate::desk::place::Place;
-use crate::desk::setup::Folder;
+use crate::desk::setup::{self, Folder};
 use crate::desk::{playback, store};
 use crate::live::drive::Drive;
 use crate::live::rollback;
@@ -70,7 +70,13 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     let agent = drive.agent(asked, &folder, None)?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
-        Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
+        Entrance::Mine(mut session) => {
+            let bounds = setup::bounds(&terms, None);
+            if !bounds.is_empty() && reading.task().is_some_and(|task| !task.has_ended()) {
+                session.order(Order::BoundTask { bounds }).await?;
+            }
+            drive.go(*session, store.as_ref(), prompt.as_deref()).await
+        }
         Entrance::Theirs(holder) => Err(Fault::new(format!("session {name} is being written by {holder}"))
             .hint(format!(
                 "stop it with `{}`, say something to it with `{}`, or if it hangs, `{}`",

@@ -12,7 +12,7 @@ use trunkline_git_binding::Repository;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Retries, Reverts};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Bounds, Compaction, Limits, Retries, Reverts};
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
@@ -252,7 +252,7 @@ pub(crate) fn with_terms(
     }
     // A session without a folder has nothing to commit.
     let commits = terms.commit && folder.path.is_some();
-    let builder = builder.rules(rules).limits(limits).commits(commits);
+    let builder = builder.rules(rules).limits(limits).commits(commits).keeps_intents(true);
     let builder = builder.binds(terms.bind).names_decisions(terms.trailer).approval(match chosen {
         Policy::Person | Policy::Rules(_) => Approval::Person,
         Policy::Model => Approval::Model,
@@ -279,6 +279,13 @@ fn reverts(terms: &Terms) -> Reverts {
         Some(OnStall::Person) => reverts.on_stall(trunkline_runtime::OnStall::TellPerson),
         Some(OnStall::Accept) => reverts.on_stall(trunkline_runtime::OnStall::Accept),
     }
+}
+
+/// Returns what of the terms holds for a task over all its runs, where the session has one.
+pub(crate) fn bounds(terms: &Terms, retries: Option<u32>) -> Bounds {
+    let mut bounds = Bounds::default();
+    (bounds.retries, bounds.turns, bounds.tokens) = (retries, terms.max_turns, terms.max_tokens);
+    bounds
 }
 
 /// Returns the instructions of a new session.

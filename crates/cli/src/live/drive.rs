@@ -198,7 +198,8 @@ impl<'a> Drive<'a> {
             }
         }
         self.tell_ignored(&session, &stop, store).await;
-        self.tell_end(&session, &stop, &name, account.as_deref());
+        let task = self.open_task(&session, &stop, store).await;
+        self.tell_end(&session, &stop, (&name, task.as_deref()), account.as_deref());
         Ok(exit_of(&stop))
     }
 
@@ -233,7 +234,23 @@ impl<'a> Drive<'a> {
         }
     }
 
-    fn tell_end(&self, session: &Session, stop: &Stop, name: &str, tape: Option<&str>) {
+    /// Returns the title of the task that the end of a run leaves open.
+    async fn open_task(&self, session: &Session, stop: &Stop, store: &dyn SessionStore) -> Option<String> {
+        if self.terms.quiet || !matches!(stop, Stop::Decided(_)) {
+            return None;
+        }
+        // What cannot be read is told by whoever needs it.
+        let reading = Reading::outline(store, &store.info(session.id()).await.ok()?).await.ok()?;
+        reading.task().filter(|task| !task.has_ended()).map(|task| text::one_line(&task.title, 60))
+    }
+
+    fn tell_end(
+        &self,
+        session: &Session,
+        stop: &Stop,
+        (name, task): (&str, Option<&str>),
+        tape: Option<&str>,
+    ) {
         if self.terms.quiet && !matches!(stop, Stop::Waiting(_)) {
             return;
         }
@@ -267,6 +284,12 @@ impl<'a> Drive<'a> {
                     Limit::Turns => "the limit of turns is reached (--max-turns)",
                     Limit::Tokens => "the limit of tokens is reached (--max-tokens)",
                     Limit::Time => "the time is up",
+                    Limit::TaskTurns => {
+                        "the task has had its turns (--max-turns N of all its runs gives it more)"
+                    }
+                    Limit::TaskTokens => {
+                        "the task has had its tokens (--max-tokens N of all its runs gives it more)"
+                    }
                     Limit::Output => "the model's replies keep running into --max-output-tokens",
                     _ => "a limit is reached",
                 };
@@ -280,6 +303,10 @@ impl<'a> Drive<'a> {
         }
         if matches!(stop, Stop::Decided(_) | Stop::Idle) {
             next.push(("say more", format!("{resume} -p \"…\"")));
+        }
+        if let Some(task) = task {
+            end.push_str(&format!("the task “{task}” stays open until you end it\n"));
+            next.push(("it is done", self.place.command(&format!("decide done -s {name}"))));
         }
         if let Stop::Decided(decision) = stop {
             if decision.has_changes() {

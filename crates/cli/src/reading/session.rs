@@ -8,7 +8,7 @@ use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, RunId};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Queue, Rules};
 use trunkline_runtime::session_machine::reading::unanswered::Standing;
-use trunkline_runtime::{Asked, View, revert};
+use trunkline_runtime::{Asked, GivenTask, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
 use crate::reading::marks::Marks;
@@ -70,6 +70,11 @@ impl Reading {
 
     pub(crate) fn tree(&self) -> &MessageTree {
         self.view.tree()
+    }
+
+    /// The newest task that the session was given.
+    pub(crate) fn task(&self) -> Option<&GivenTask> {
+        self.view.task()
     }
 
     /// What people call nodes and branches.

@@ -12,6 +12,7 @@ mod calls;
 mod candidates;
 mod made;
 mod pieces;
+mod plans;
 mod purposes;
 mod runs;
 
@@ -23,6 +24,7 @@ use self::calls::Calls;
 use self::candidates::Candidates;
 pub use self::candidates::{Candidate, CandidateOf};
 use self::made::Made;
+use self::plans::Plans;
 use self::purposes::Purposes;
 use self::runs::Runs;
 use crate::notes::decision::{FINDING, LAYER};
@@ -99,6 +101,7 @@ struct Walk {
     made: Made,
     runs: Runs,
     calls: Calls,
+    plans: Plans,
     purposes: Purposes,
     candidates: Candidates,
 }
@@ -138,6 +141,7 @@ impl Walk {
             (journal::LAYER, _) => self.calls.note(note),
             (revert::LAYER, revert::NOTE) => self.runs.learned(&mut self.made, note),
             (resolve::LAYER, _) => {
+                self.plans.note(&mut self.made, self.runs.open(), note);
                 if let Some(applied) = self.candidates.note(&mut self.made, self.runs.open(), note) {
                     self.runs.patches(&mut self.made, note.at, &applied);
                 }

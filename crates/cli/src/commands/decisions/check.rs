@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use trunkline_runtime::decision_objects::{
     Family, Object, ObjectKind, ObjectName, Rule, Violation, git_internal, salvage,
 };
-use trunkline_runtime::{family, recorded_objects};
+use trunkline_runtime::{family_of, projected_objects, recorded_objects};
 
 use self::records::Records;
 use crate::args::decisions::Decisions;
@@ -202,7 +202,7 @@ fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
 /// `trunkline decisions --check`, of a session.
 pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Exit, Fault> {
     let mut told = Told::new(args);
-    let mut wrong = by_name(&family(&book.log));
+    let mut wrong = by_name(&family_of(&book.log));
     let mut read = BTreeSet::new();
     for (seq, object) in recorded_objects(&book.log) {
         read.insert(seq);
@@ -210,6 +210,20 @@ pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Ex
         // Said where the name stands first; what has it too is told of there.
         let (remarks, violations) =
             wrong.remove(&object.name()).unwrap_or_default().into_iter().partition(is_elsewhere);
+        let lines = |found: Vec<Violation>| found.iter().map(|found| found.rule.to_string()).collect();
+        told.tell(&Checked {
+            kind: object.kind().to_string(),
+            id: object.name().id.to_string(),
+            violations: lines(violations),
+            remarks: lines(remarks),
+            ..Checked::new(seq, &original)
+        })?;
+    }
+    // What follows from the log is no record; where it does not fit, that is told all the same.
+    for (seq, object) in projected_objects(&book.log) {
+        let Some(found) = wrong.remove(&object.name()) else { continue };
+        let original = object.print();
+        let (remarks, violations) = found.into_iter().partition(is_elsewhere);
         let lines = |found: Vec<Violation>| found.iter().map(|found| found.rule.to_string()).collect();
         told.tell(&Checked {
             kind: object.kind().to_string(),

@@ -1,15 +1,16 @@
 //! One decision, with all that it rests on.
 
 use trunkline_runtime::decision_objects::{
-    Alternative, Decision, Digest, PatchSet, Predecessor, RunId, Verdict,
+    Alternative, Decision, Digest, Object, PatchSet, Predecessor, RunId, TaskId, Verdict,
 };
-use trunkline_runtime::{DecidedRun, FoundEvidence};
+use trunkline_runtime::{DecidedRun, FoundEvidence, candidates, projected_objects, selections};
 
 use crate::args::decisions::Decisions;
 use crate::commands::decisions::found::Book;
 use crate::commands::decisions::lines;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
+use crate::shown::candidate::candidate;
 use crate::shown::decision::{actor, cited, cost, goal, kind, letter, size, state, when, words};
 use crate::shown::verdict::{short_commit, verdict};
 use crate::term::fault::{Exit, Fault};
@@ -46,6 +47,7 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
             page.diff(patch_set, limit(DIFF_LINES));
         }
     }
+    page.candidates(book, run);
     page.evidence(&run.evidence);
     if let Some(decision) = run.decision() {
         page.considered(decision, run);
@@ -83,6 +85,24 @@ fn next(args: &Decisions, book: &Book, run: &DecidedRun) -> Vec<(&'static str, S
         next.push(("undone by:", format!("decisions {}", book.name_of(by))));
     }
     next
+}
+
+/// Returns what a task is called, and how it stands.
+fn task_of(book: &Book, id: TaskId) -> String {
+    let (mut title, mut state) = (None, None);
+    for (_, object) in projected_objects(&book.log) {
+        match object {
+            Object::Task(task) if task.id() == id => title = Some(task.content().title.clone()),
+            Object::TaskEvent(event) if event.content().task == id => state = Some(event.content().state),
+            _ => {}
+        }
+    }
+    let title = title.map_or_else(|| id.to_string(), |title| one_line(title.as_str(), 80));
+    let state = match state {
+        Some(state) if state.is_terminal() => state.as_str(),
+        _ => "open",
+    };
+    format!("{title}  {}", paint(DIM, state))
 }
 
 /// A page that is written part by part.
@@ -144,6 +164,9 @@ impl Page {
             Some(opened) => {
                 let opening = opened.record.opening();
                 self.text("for", &opening.goal);
+                if let Some(task) = opening.task {
+                    self.part("task", &task_of(book, task));
+                }
                 self.part("opened by", &format!("{}, {}", actor(&opening.actor), when(opening.at, now())));
                 if let Some(commit) = &opening.base.commit {
                     self.part("base", &commit.to_string());
@@ -240,6 +263,27 @@ impl Page {
                 ));
             }
         }
+    }
+
+    /// What else was proposed or done, where there was a choice.
+    fn candidates(&mut self, book: &Book, run: &DecidedRun) {
+        let all = candidates(&book.log);
+        let of_run: Vec<_> = all.iter().filter(|one| one.patch_set.run() == run.id).collect();
+        let chosen = selections(&book.log).into_iter().find(|chosen| chosen.run == run.id.to_string());
+        if of_run.len() < 2 && chosen.is_none() {
+            return;
+        }
+        self.part("candidates", &format!(" {}", of_run.len()));
+        for one in of_run.iter().take(self.items) {
+            let selected =
+                chosen.as_ref().filter(|chosen| chosen.patch_set == one.patch_set.id().to_string());
+            let mark = selected.map(|chosen| match one_line(&chosen.reason, 100) {
+                reason if reason.is_empty() => paint(GREEN, "  ← selected"),
+                reason => paint(GREEN, &format!("  ← selected: {reason}")),
+            });
+            self.indented(&format!("{}{}", candidate(one), mark.unwrap_or_default()));
+        }
+        self.more(of_run.len().saturating_sub(self.items), "candidate");
     }
 
     fn evidence(&mut self, evidence: &[FoundEvidence]) {

@@ -67,9 +67,11 @@ pub(super) struct Candidates {
     queue: Queue<Value>,
     /// In which run each proposal was staged, and on what.
     staged: HashMap<ProposalId, (RunId, Option<GitOid>)>,
-    /// What was applied in which run, in order.
-    applied: Vec<(ProposalId, RunId)>,
+    /// What was applied, by the message whose call proposed it: the record, and the run.
+    applied: HashMap<NodeId, Vec<(u64, ProposalId, RunId)>>,
     gates: HashMap<(NodeId, u32), ProposalId>,
+    /// The patch sets that were recorded.
+    recorded: HashSet<PatchSetId>,
     /// What is a candidate already.
     known: HashSet<(RunId, Vec<ProposalId>)>,
     /// What a move has just left, which the end of its run would tell better.
@@ -91,7 +93,7 @@ impl Candidates {
     pub(super) fn recorded(&mut self, seq: u64, patch_set: PatchSet, at: Timestamp) {
         // The end of a run tells again what was left: it stands for the branch that its prompt was on.
         self.left.take_if(|left| left.patch_set.run() == patch_set.run());
-        if !self.found.iter().any(|known| known.patch_set.id() == patch_set.id()) {
+        if self.recorded.insert(patch_set.id()) {
             self.keep(Candidate { seq, at, sequence: 0, of: CandidateOf::Run, patch_set });
         }
     }
@@ -125,7 +127,11 @@ impl Candidates {
                 self.staged.insert(id, (run.id, run.base));
             }
             (At::Applied, Some(run)) => {
-                self.applied.push((id, run.id));
+                let entry = self.queue.get(id).filter(|entry| writes_files(entry));
+                let call = entry.and_then(|entry| entry.proposal.call.as_ref()?.node.parse().ok());
+                if let Some(node) = call {
+                    self.applied.entry(node).or_default().push((made.seq, id, run.id));
+                }
                 return Some(id.to_string());
             }
             (At::Superseded, _) => self.put_aside(made, id, note.at),
@@ -153,19 +159,15 @@ impl Candidates {
     pub(super) fn moved(&mut self, made: &mut Made, run: Option<&OpenRun>, head_move: &HeadMove) {
         self.settle(made);
         let Some(run) = run else { return };
-        let ours = || self.applied.iter().filter(|(_, of)| *of == run.id).map(|(id, _)| *id);
-        if ours().next().is_none() {
+        if self.applied.is_empty() {
             return;
         }
         let left = self.left_by(head_move);
-        let entries: Vec<&Entry<Value>> = ours()
-            .filter_map(|id| self.queue.get(id))
-            .filter(|entry| writes_files(entry))
-            .filter(|entry| {
-                let call = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
-                call.is_some_and(|node| left.contains(&node))
-            })
-            .collect();
+        let on_it = left.iter().filter_map(|node| self.applied.get(node)).flatten();
+        let mut ours: Vec<(u64, ProposalId)> =
+            on_it.filter(|(_, _, of)| *of == run.id).map(|(seq, id, _)| (*seq, *id)).collect();
+        ours.sort_unstable();
+        let entries: Vec<&Entry<Value>> = ours.iter().filter_map(|(_, id)| self.queue.get(*id)).collect();
         let applied: Vec<ProposalId> = entries.iter().map(|entry| entry.id).collect();
         if applied.is_empty() || self.known.contains(&(run.id, applied.clone())) {
             return;
@@ -193,17 +195,17 @@ impl Candidates {
     }
 
     /// Returns the nodes that a move takes off the trunk.
-    fn left_by(&self, head_move: &HeadMove) -> HashSet<NodeId> {
+    fn left_by(&self, head_move: &HeadMove) -> Vec<NodeId> {
         let line = |node: NodeId| self.lines.get(&node).copied();
         let depth = |node: NodeId| line(node).map_or(0, |(_, depth)| depth);
         let (mut from, mut to) = (head_move.from, head_move.to);
-        let mut left = HashSet::new();
+        let mut left = Vec::new();
         while from != to {
             let climbs = depth(from) >= depth(to);
             let Some((parent, _)) = line(if climbs { from } else { to }) else { break };
             match climbs {
                 true => {
-                    left.insert(from);
+                    left.push(from);
                     from = parent;
                 }
                 false => to = parent,

@@ -55,6 +55,10 @@ pub(super) fn harness() -> Result<Actor, Invalid> {
     Actor::new(ActorKind::System, "trunkline")
 }
 
+pub(super) fn person() -> Result<Actor, Invalid> {
+    Actor::new(ActorKind::Human, "user")
+}
+
 /// Returns who answered.
 pub(super) fn model(origin: &Origin) -> Result<Actor, Invalid> {
     Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model))

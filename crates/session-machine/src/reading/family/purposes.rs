@@ -20,6 +20,8 @@ use super::runs::Runs;
 pub(super) struct Purposes {
     intents: HashMap<IntentId, Wanted>,
     tasks: HashMap<TaskId, Piece>,
+    /// For which intent each commit is.
+    committed: HashMap<DecisionId, IntentId>,
 }
 
 #[derive(Default)]
@@ -88,15 +90,17 @@ impl Purposes {
     fn decided(&mut self, made: &mut Made, decision: &Decision, runs: &Runs, at: Timestamp) {
         let Some(record) = runs.record(decision.run()) else { return };
         let opening = record.opening();
-        let intent = opening.intent.and_then(|intent| self.intents.get_mut(&intent));
         match decision.verdict() {
             Verdict::Commit { commit, .. } => {
-                if let Some(intent) = intent {
+                if let Some(id) = opening.intent
+                    && let Some(intent) = self.intents.get_mut(&id)
+                {
                     intent.commits.push((decision.id(), *commit));
+                    self.committed.insert(decision.id(), id);
                 }
             }
             Verdict::Rollback { of, .. } => {
-                for intent in self.intents.values_mut() {
+                if let Some(intent) = self.committed.remove(of).and_then(|id| self.intents.get_mut(&id)) {
                     intent.commits.retain(|(by, _)| by != of);
                 }
             }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use trunkline_decision_objects::{
-    Actor, ContextFrame, ContextFrameContent, Cost, Decision, EventId, FrameId, FrameKind, GitOid, NonBlank,
-    Object, PatchSetId, Provenance, ProvenanceContent, ProvenanceId, RunEvent, RunEventContent, RunId,
-    RunRecord, RunState, Timestamp as RunTime, Usage, UsageContent, Verdict,
+    Actor, ContextFrame, ContextFrameContent, Cost, Decision, EventId, FrameId, FrameKind, GitOid, IntentId,
+    NonBlank, Object, PatchSetId, Provenance, ProvenanceContent, ProvenanceId, RunEvent, RunEventContent,
+    RunId, RunRecord, RunState, Timestamp as RunTime, Usage, UsageContent, Verdict,
 };
 use trunkline_message_tree::{Link, Message, NodeId, Timestamp};
 use trunkline_revert::{Note as Learned, NoteKind};
@@ -35,6 +35,9 @@ pub(super) struct OpenRun {
     pub(super) id: RunId,
     pub(super) at: RunTime,
     pub(super) base: Option<GitOid>,
+    pub(super) intent: Option<IntentId>,
+    /// Who answered first.
+    pub(super) model: Option<Actor>,
     /// What each reply has cost, with the record and its maker.
     used: Vec<Used>,
     has_provenance: bool,
@@ -77,8 +80,9 @@ impl Runs {
         let content = RunEventContent { reason: None, ..event(id, RunState::Created) };
         made.push(run_event(made.seq, at, by, content));
         self.known.insert(id, Known { record: record.clone(), is_over: false });
-        let base = opening.base.commit;
-        self.open = Some(OpenRun { id, at, base, used: Vec::new(), has_provenance: false });
+        let (base, intent) = (opening.base.commit, opening.intent);
+        self.open =
+            Some(OpenRun { id, at, base, intent, model: None, used: Vec::new(), has_provenance: false });
     }
 
     fn decided(&mut self, made: &mut Made, decision: &Decision, at: Timestamp) {
@@ -148,6 +152,7 @@ impl Runs {
                 let id = ProvenanceId::new(name("provenance", open.id.uuid(), made.seq, 0));
                 made.push(header(id, at, by.clone()).and_then(|header| Provenance::new(header, content)));
                 open.has_provenance = true;
+                open.model = Some(by.clone());
             }
         }
         if let Some(usage) = &message.usage {

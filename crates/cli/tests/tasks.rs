@@ -1,0 +1,121 @@
+//! A task from the command line: given, worked on by several runs, bounded, ended by a person.
+
+use serde_json::{Value, json};
+
+use crate::fake::{Scene, calls_all, says};
+
+/// Returns the family of the last session, an object each.
+fn family(scene: &Scene) -> Vec<Value> {
+    let lines = scene.ok(&["decisions", "--family"]);
+    lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn of_type<'f>(family: &'f [Value], kind: &str) -> Vec<&'f Value> {
+    family.iter().filter(|object| object["type"] == kind).collect()
+}
+
+fn twice() -> Vec<crate::fake::Answer> {
+    let write = |content: &str| ("write_file", json!({ "path": "b.txt", "content": content }).to_string());
+    vec![calls_all(&[write("one\n"), write("two\n")]), says("b.txt is there.")]
+}
+
+#[test]
+fn a_task_in_a_file_is_worked_on_and_a_person_ends_it() {
+    let (scene, endpoint) = Scene::with(twice());
+    let task = "# Write b.txt\n\nIn the folder itself.\n\nConstraints\n- nothing else\n\nDone when:\n- b.txt is there\n";
+    std::fs::write(scene.work().join("task.md"), task).expect("written");
+    let said = scene.run(&["run", "--task", "task.md", "be quick", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("the task “Write b.txt” stays open until you end it"), "{}", said.err);
+    let asked = endpoint.requests().remove(0);
+    let told = r"Write b.txt\n\nIn the folder itself.\n\nKeep to this:\n- nothing else\n\nIt is done when:\n- b.txt is there\n\nbe quick";
+    assert!(asked.contains(told), "{asked}");
+
+    let before = family(&scene);
+    assert_eq!(of_type(&before, "intent")[0]["prompt"], "be quick");
+    assert_eq!(of_type(&before, "task")[0]["acceptance_criteria"], json!(["b.txt is there"]));
+    assert_eq!(of_type(&before, "run")[0]["task"], of_type(&before, "task")[0]["id"]);
+    let states = |family: &[Value]| -> Vec<String> {
+        of_type(family, "task_event")
+            .iter()
+            .map(|event| event["state"].as_str().expect("a word").to_owned())
+            .collect()
+    };
+    assert_eq!(states(&before), ["created", "running"]);
+    assert_eq!(of_type(&before, "tool_invocation").len(), 2);
+
+    // Of the two the older one was put aside; which one is preferred is recorded, and nothing is applied by it.
+    assert!(scene.ok(&["decisions", "last"]).contains("1  1 file  p1, put aside"));
+    let said = scene.run(&["decide", "select", "last", "1", "--reason", "shorter"]);
+    assert_eq!(
+        (said.exit, said.out.as_str()),
+        (Some(0), "selected 1  1 file  p1, put aside\n"),
+        "{}",
+        said.err
+    );
+    assert_eq!(std::fs::read_to_string(scene.work().join("b.txt")).expect("there"), "two\n");
+    assert!(scene.ok(&["decisions", "last"]).contains("p1, put aside  ← selected: shorter"));
+    scene.ok(&["decide", "select", "last", "2"]);
+    assert!(scene.ok(&["decisions", "last"]).contains("what the run has changed  ← selected\n"));
+    assert_eq!(scene.run(&["decide", "select", "last", "9"]).exit, Some(2));
+
+    assert_eq!(scene.ok(&["decide", "done", "I saw it"]), "done the task “Write b.txt”\n");
+    let after = family(&scene);
+    assert_eq!(states(&after), ["created", "running", "done"]);
+    assert_eq!(of_type(&after, "intent_event")[0]["kind"], "completed");
+    assert_eq!(scene.run(&["decide", "done"]).exit, Some(1));
+    assert_eq!(scene.run(&["decisions", "--check"]).exit, Some(0));
+    // What was there before is there still, word for word.
+    assert!(before.iter().all(|object| after.contains(object)));
+}
+
+#[test]
+fn a_task_is_tried_again_as_often_as_was_said_and_fails_when_a_run_is_given_up() {
+    let (scene, _endpoint) = Scene::with(Vec::new());
+    let run = ["run", "--task", "write b", "--max-retries", "1", "--max-turns", "0", "-q"];
+    assert_eq!(scene.run(&run).exit, Some(1));
+    scene.ok(&["decide", "retry", "otherwise"]);
+    let said = scene.run(&["decide", "retry", "and again"]);
+    assert_eq!(said.exit, Some(1));
+    assert!(said.err.contains("was tried again as often as it may be (1)"), "{}", said.err);
+    scene.ok(&["decide", "retry", "and again", "--max-retries", "2"]);
+    let said = scene.run(&["decide", "done"]);
+    assert!(said.err.contains("a run of the task is open"), "{}", said.err);
+    scene.ok(&["decide", "abandon", "it cannot be done"]);
+    let family = family(&scene);
+    let runs = of_type(&family, "run");
+    assert_eq!(runs.len(), 3);
+    assert!(runs.iter().all(|run| run["task"] == of_type(&family, "task")[0]["id"]));
+    assert_eq!(of_type(&family, "task_event").last().expect("one")["state"], "failed");
+    assert_eq!(of_type(&family, "intent_event")[0]["kind"], "cancelled");
+    assert_eq!(scene.run(&["decisions", "--check"]).exit, Some(0));
+}
+
+#[test]
+fn a_bound_on_turns_holds_over_all_runs_of_a_task() {
+    let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two."), says("Three.")]);
+    assert_eq!(scene.run(&["run", "--task", "count", "--max-turns", "2"]).exit, Some(0));
+    assert_eq!(scene.run(&["resume", "-p", "go on"]).exit, Some(0));
+    let said = scene.run(&["resume", "-p", "go on"]);
+    assert_eq!(said.exit, Some(1));
+    assert!(said.err.contains("the task has had its turns"), "{}", said.err);
+    let said = scene.run(&["resume", "--max-turns", "3"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Three.\n"), "{}", said.err);
+}
+
+#[test]
+fn what_is_no_task_is_said_before_anything_is_written() {
+    let (scene, _endpoint) = Scene::with(Vec::new());
+    for (content, why) in [
+        ("{\"titel\": \"x\"}", "unknown field `titel`"),
+        ("{\"title\": \"\"}", "the task is empty"),
+        ("\u{0}\u{1}\n\n", ""),
+    ] {
+        std::fs::write(scene.work().join("t"), content).expect("written");
+        let said = scene.run(&["run", "--task", "t", "-q", "--max-turns", "0"]);
+        assert!(said.err.contains(why), "{}", said.err);
+    }
+    let said = scene.run(&["run", "--max-retries", "2", "do it"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert_eq!(scene.run(&["decide", "done"]).exit, Some(1));
+}
