@@ -53,6 +53,7 @@ mod old_scenes;
 mod opt_in;
 mod own_moves;
 mod pictures;
+mod planned;
 mod prices;
 mod proposals;
 mod rebase;

@@ -14,6 +14,7 @@ pub mod setup;
 pub mod state;
 pub mod words;
 
+pub use notes::plan::{PlanRecord, StepRecord};
 pub use trunkline_resolve_queue::Approval;
 pub use words::asked::Asked;
 pub use words::attempt::Attempt;
@@ -30,6 +31,7 @@ pub use words::files::{
 pub use words::hook::HookEnded;
 pub use words::late::Late;
 pub use words::lease::{APPLY_LEASE, LEASE_MS};
+pub use words::plan_text::{PlanStepText, PlanText, PlanTextError};
 pub use words::retries::{Cause, Retries};
 pub use words::reverts::{OnStall, Reverts};
 pub use words::said::Said;

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use trunkline_message_tree::{Entry, MessageTree, NodeId};
+use trunkline_resolve_queue::{ActorKind, State, Verdict};
 use trunkline_session_store::Record;
 
 use crate::play::{Play, play};
@@ -41,6 +43,43 @@ pub(crate) fn line() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A line of a script in which plans are asked for: under every policy, whoever goes on with it, and with moves to and fro.
+fn line_with_plans() -> impl Strategy<Value = String> {
+    let plan = (0_u32..6).prop_map(|id| {
+        format!(r#"model: propose_plan c{id} {{"title":"t","steps":["s"]}}; read c7 {{"path":"a"}}; edit c8 {{"path":"a"}}"#)
+    });
+    prop_oneof![
+        12 => line(),
+        4 => plan,
+        2 => (1_u32..5).prop_map(|id| format!("edit p{id} t\\n1. other")),
+        1 => Just("plans".to_owned()),
+        1 => Just("plans off".to_owned()),
+        1 => prop::sample::select(vec!["approval person", "approval model", "approval always"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["rule allow tool *", "give allow tool propose_plan", "rule ask model tool edit"]).prop_map(str::to_owned),
+        1 => Just("redo".to_owned()),
+    ]
+}
+
+fn script_with_plans() -> impl Strategy<Value = String> {
+    let first = (script(), 0_u8..3, prop::collection::vec(line_with_plans(), 4..24));
+    first.prop_map(|(before, begins, lines)| {
+        let mut script = match begins {
+            0 => "plans\n".to_owned() + &before,
+            1 => format!("propose c7 a = sly\n{before}\nplans"),
+            // One is approved, and left soon.
+            _ => {
+                let plan = r#"model: propose_plan c0 {"title":"t","steps":["s"]}"#;
+                format!("plans\n{plan}\n> go\napprove p1\nresume\n{before}\ngo n1")
+            }
+        };
+        for line in lines {
+            script.push('\n');
+            script.push_str(&line);
+        }
+        script
+    })
+}
+
 fn script() -> impl Strategy<Value = String> {
     let approval = prop::sample::select(vec!["approval person", "approval model", "approval always"]);
     let first = (approval, any::<bool>(), any::<bool>());
@@ -68,6 +107,80 @@ fn begun(play: &Play) -> Vec<(String, String)> {
     begun.collect()
 }
 
+/// What a log says of plans, found out apart from what folds it.
+struct Held {
+    tree: MessageTree,
+    asked: bool,
+    /// The messages that hold approved plans.
+    approved: Vec<NodeId>,
+    /// What a person has approved.
+    by_person: HashSet<u64>,
+}
+
+impl Held {
+    fn new(root: &Record) -> Self {
+        let Record::Entry(Entry::Node { message, at, .. }) = root else {
+            panic!("a log begins with the root")
+        };
+        let tree = MessageTree::new(message.clone(), *at);
+        Held { tree, asked: false, approved: Vec::new(), by_person: HashSet::new() }
+    }
+
+    fn may(&self) -> bool {
+        !self.asked || self.approved.iter().any(|node| self.tree.is_on_trunk(*node))
+    }
+
+    /// Says what a record tells of that needs a plan.
+    fn done(&self, record: &Record) -> Option<String> {
+        let Record::Note(note) = record else { return None };
+        let body: Value = serde_json::from_str(&note.body).unwrap_or_default();
+        let id = || number(&body["proposal"]);
+        match note.kind.as_str() {
+            "call_started" if body["tool"] != "read" => Some(format!("a call of {}", body["tool"])),
+            "event" if body["change"]["staged"].is_object() => {
+                let tool = body["change"]["staged"]["source_tool"].as_str().unwrap_or_default();
+                // A person may be asked about a command that will not run.
+                (tool != "propose_plan").then(|| format!("staging by {tool}"))
+            }
+            // Decided by a person, or before a plan was asked for.
+            "event" if body["change"]["began"].is_object() && !self.by_person.contains(&id()) => {
+                Some(format!("an apply of p{}", id()))
+            }
+            _ => None,
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        let note = match record {
+            Record::Entry(entry) => return self.tree.record(entry.clone()).unwrap(),
+            Record::Note(note) => note,
+            Record::Blob(_) => return,
+        };
+        let body: Value = serde_json::from_str(&note.body).unwrap_or_default();
+        match note.kind.as_str() {
+            "plan_mode" => {
+                self.asked = true;
+                self.approved.clear();
+            }
+            "plan_approved" => self.approved.push(body["call"]["node"].as_str().unwrap().parse().unwrap()),
+            "event" if body["change"]["decided"]["verdict"] == "approve" => {
+                let by_person = body["change"]["decided"]["by"]["kind"] == "person";
+                // What was decided before a plan was asked for is done.
+                if by_person || self.may() {
+                    self.by_person.insert(number(&body["proposal"]));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads the name of a proposal.
+fn number(id: &Value) -> u64 {
+    let text = id.as_str().map(|id| id.trim_start_matches('p').to_owned());
+    text.and_then(|id| id.parse().ok()).or_else(|| id.as_u64()).unwrap_or_default()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -90,6 +203,24 @@ proptest! {
             }
             let begins = ["  run ", "  request", "  apply ", "  open a run"].iter().any(|step| line.starts_with(step));
             prop_assert!(!(cancelled && begins), "{line}\n{}", play.told);
+        }
+    }
+
+    #[test]
+    fn nothing_but_reading_is_done_before_a_plan_is_approved_on_this_branch(script in script_with_plans()) {
+        let play = play(&script);
+        let mut held = Held::new(&play.log[0]);
+        for record in &play.log[1..] {
+            if let Some(done) = held.done(record) {
+                prop_assert!(held.may(), "{done} without an approved plan\n{script}\n{}", play.told);
+            }
+            held.record(record);
+        }
+        // Nobody but a person approves one, and what is approved is carried out in the same batch.
+        for entry in play.state.resolve.queue.iter().filter(|entry| play.state.resolve.plans.is_plan(entry.id)) {
+            let approved = entry.decision.as_ref().filter(|decision| decision.verdict == Verdict::Approve);
+            prop_assert!(approved.is_none_or(|decision| decision.by.kind == ActorKind::Person), "{}", play.told);
+            prop_assert!((entry.state == State::Applied) == approved.is_some(), "{}", play.told);
         }
     }
 

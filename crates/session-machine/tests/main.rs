@@ -21,6 +21,8 @@ mod leaving;
 mod ledgers;
 mod outlines;
 mod own_moves;
+mod plan_texts;
+mod plans;
 mod play;
 mod play_lines;
 mod play_shown;

@@ -13,7 +13,7 @@ use trunkline_message_tree::{
     Message, MessageList, MessageTree, NodeId, Origin, Part, Timestamp, ToolChoice, ToolResult, ToolSpec,
 };
 use trunkline_providers::{Request, Support};
-use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, resolve_tool};
+use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
 use trunkline_revert::{CacheGrain, Rates};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
@@ -26,7 +26,9 @@ use trunkline_session_machine::acts::recover::{self, Sight};
 use trunkline_session_machine::acts::reply::{self, Came};
 use trunkline_session_machine::acts::resolve::{self, Carried, Next};
 use trunkline_session_machine::acts::view::View;
-use trunkline_session_machine::acts::{close, decide, expire, hold, late, moves, open, settle, stage, task};
+use trunkline_session_machine::acts::{
+    close, decide, expire, hold, late, moves, open, propose, settle, stage, task,
+};
 use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::request::prompt;
 use trunkline_session_machine::request::rendering::Rendering;
@@ -35,7 +37,7 @@ use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::setup::{AskedModel, Setup};
 use trunkline_session_machine::state::State;
 use trunkline_session_machine::{
-    Access, Approval, CallPlace, CloseAs, EndTask, OnStall, Reverts, RuntimeError, Touched,
+    Access, Approval, CallPlace, CloseAs, EndTask, OnStall, PlanText, Reverts, RuntimeError, Said, Touched,
 };
 use trunkline_session_store::Record;
 
@@ -60,6 +62,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
 /// may merge            the model may do that as well; also go, prune
 /// rates                it is known what tokens cost
+/// plans                each run needs a plan that a person approves; `off` takes that back, for what goes on with the session
 /// tool own             a tool more, for which nobody is asked
 /// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
 /// hook edit            the tool is told when what it has staged ends without having been applied
@@ -82,6 +85,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
+/// edit p1 Do it\n1. so   a person approves a plan with another text
 /// approve p1, discard p1 why, approve p1 with {"mode":1} why, undo, redo, go n3, merge n3, back n3 lesson, close checkpoint words
 /// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
 /// give deny path a/**  a person gives a rule
@@ -209,6 +213,10 @@ impl Play {
                 let rates = Rates::new(100, 1_250, 0, CacheGrain::Steps(1), "a test");
                 self.setup.revert = self.setup.revert.take().map(|reverts| Box::new(reverts.rates(rates)));
             }
+            "plans" => {
+                self.setup.plans = rest != "off";
+                self.setup.complete();
+            }
             "tool" => {
                 self.setup
                     .catalogue
@@ -281,7 +289,12 @@ impl Play {
             "cancel" => self.drive(true),
             "approve" | "discard" => {
                 let said = said_of(word, more);
-                self.perform(|view, _| decide::decide(view, proposal(), (&said, None), None))
+                self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
+            }
+            "edit" => {
+                let text = PlanText::parse(&lines_of(more)).unwrap();
+                let said = Said::new(Verdict::Approve, "").as_edited(text);
+                self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
             }
             "rule" => {
                 let mut rule = rule_of(rest);
@@ -377,6 +390,10 @@ impl Play {
                 }
                 Step::Gate(place, asked) => {
                     self.perform(|view, _| stage::stage_gate(view, &place, &asked))?;
+                }
+                Step::AskForPlan => self.perform(|view, _| propose::ask_for_plan(view))?,
+                Step::ProposePlan(place, text) => {
+                    self.perform(|view, asked| propose::propose_plan(view, asked, &place, &text))?;
                 }
                 Step::Run(running) => {
                     let attempts = self.perform(|view, asked| calls::begin(view, asked, &running))?;

@@ -152,6 +152,8 @@ pub(crate) fn name_of(step: &Step) -> String {
             format!("answer {}", told.collect::<Vec<_>>().join(", "))
         }
         Step::Gate(place, asked) => format!("gate {} {}", place.id, asked.gate.label),
+        Step::AskForPlan => "ask for a plan".to_owned(),
+        Step::ProposePlan(place, text) => format!("propose {} {}", place.id, text.title),
         Step::Run(calls) => {
             let called = calls.iter().map(|call| format!("{} {}", call.tool, call.place.id));
             format!("run {}", called.collect::<Vec<_>>().join(", "))

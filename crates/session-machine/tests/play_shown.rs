@@ -7,7 +7,7 @@ use trunkline_message_tree::notation;
 use trunkline_resolve_queue::{Entry, RuleEntry};
 use trunkline_revert::ProposalEvent;
 use trunkline_session_machine::state::State;
-use trunkline_session_machine::{Attempt, Touched};
+use trunkline_session_machine::{Attempt, PlanRecord, Touched};
 use trunkline_session_store::Record;
 
 use crate::families;
@@ -43,6 +43,7 @@ impl Play {
                 results.map(|text| text.replace('\n', " / ")).collect()
             }
             "files" => self.files.iter().map(|(path, text)| format!("{path} = {text}")).collect(),
+            "plans" => self.plans(),
             "steps" => steps_of(&self.state),
             "rules" => rules_of(&self.state),
             "decisions" => decisions_of(&self.state),
@@ -58,6 +59,32 @@ impl Play {
             let _ = writeln!(self.told, "{}", format!("    {line}").trim_end());
         }
     }
+}
+
+impl Play {
+    /// Whether the session is held to a plan, and what was approved of each.
+    fn plans(&self) -> Vec<String> {
+        let plans = &self.state.resolve.plans;
+        let mut lines = vec![if plans.is_on() { "on" } else { "off" }.to_owned()];
+        for entry in self.state.resolve.queue.iter().filter(|entry| plans.is_plan(entry.id)) {
+            let proposed = PlanRecord::of_proposal(&entry.proposal).unwrap();
+            lines.push(format!("{} {} {}", entry.id, entry.state, on_a_line(&proposed)));
+            lines.extend(plans.edited(entry.id).map(|edited| format!("    edited {}", on_a_line(edited))));
+        }
+        lines
+    }
+}
+
+/// A plan, with the ends of its names.
+fn on_a_line(plan: &PlanRecord) -> String {
+    let end = |id: &uuid::Uuid| id.as_u128() & 0xffff;
+    let steps = plan.steps.iter().map(|step| {
+        let done = step.done_when.iter().map(|done| format!(" until {done}"));
+        format!("{}: {}{}", end(&step.id), step.text.replace('\n', " / "), done.collect::<String>())
+    });
+    let revises = plan.revises.iter().map(|id| format!(" instead of {}", end(id)));
+    let revises: String = revises.collect();
+    format!("{}{revises}: {} [{}]", end(&plan.id), plan.title, steps.collect::<Vec<_>>().join("; "))
 }
 
 /// What was recorded of steps back, one a line.

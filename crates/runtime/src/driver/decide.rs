@@ -34,7 +34,7 @@ pub(crate) async fn take_verdict(
     letter: Option<InboxId>,
 ) -> Result<(), RuntimeError> {
     load_proposals(writer, &[id]).await?;
-    writer.perform_for(letter, |view, _| decide::decide(view, id, (said, seen), letter)).await
+    writer.perform_for(letter, |view, asked| decide::decide(view, asked, id, (said, seen), letter)).await
 }
 
 /// Decides on several proposals, or on all that wait. Returns what became of each.
@@ -46,7 +46,7 @@ pub(crate) async fn decide_all(
     let waits = writer.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
     let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
     load_proposals(writer, &ids).await?;
-    let decided = writer.perform(|view, _| decide::decide_each(view, &ids, (said, None))).await?;
+    let decided = writer.perform(|view, asked| decide::decide_each(view, asked, &ids, (said, None))).await?;
     // What was decided is recorded, whatever becomes of this; the next drive does what is left of it.
     let _ = tell_tools(writer).await;
     Ok(decided)

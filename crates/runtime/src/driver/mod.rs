@@ -29,6 +29,7 @@ use trunkline_session_machine::acts::drained::names_branches;
 use trunkline_session_machine::acts::expire::expire_due;
 use trunkline_session_machine::acts::look::open_span;
 use trunkline_session_machine::acts::open::{begin_run, say, tell_untold};
+use trunkline_session_machine::acts::propose::{ask_for_plan, propose_plan};
 use trunkline_session_machine::acts::settle::settle;
 use trunkline_session_machine::acts::stage::stage_gate;
 use trunkline_session_machine::next::{self, Step};
@@ -211,6 +212,10 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
         Step::Answer(answers) => {
             let plan = answer(&writer.view(), answers);
             writer.write(plan, None).await?;
+        }
+        Step::AskForPlan => writer.perform(|view, _| ask_for_plan(view)).await?,
+        Step::ProposePlan(place, text) => {
+            writer.perform(|view, asked| propose_plan(view, asked, &place, &text)).await?;
         }
         Step::Gate(place, asked) => writer.perform(|view, _| stage_gate(view, &place, &asked)).await?,
         Step::Run(calls) => {

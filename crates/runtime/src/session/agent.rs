@@ -276,6 +276,21 @@ impl AgentBuilder {
         self
     }
 
+    /// Lets nothing be done but reading in each run before a person has approved a plan, whatever
+    /// [`approval`](Self::approval) and [`rules`](Self::rules) say: every call whose tool does not say that it only reads is
+    /// refused, and so is what it would stage. The model is offered `propose_plan`; what it proposes waits as a proposal that
+    /// nobody but a person may approve, as it is or with another text ([`Said::as_edited`](trunkline_session_machine::Said::as_edited)).
+    /// An approved plan permits no call.
+    ///
+    /// The demand is recorded in the batch that opens a run, so whoever goes on with the session is held to it, also an agent
+    /// on which this was never called. It ends with an approval on the branch that is worked on: who goes back to before it needs
+    /// another one.
+    #[must_use]
+    pub fn plan_mode(mut self, on: bool) -> Self {
+        self.settings.setup.plans = on;
+        self
+    }
+
     /// Sets whom to ask what a branch came to, when whoever left it did not say. It needs [`with_revert`](Self::with_revert).
     ///
     /// It is asked after the revert, which never waits for it. What it answers becomes a note of its own at the head of

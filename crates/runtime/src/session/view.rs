@@ -127,6 +127,29 @@ impl View {
         &self.state.resolve.queue
     }
 
+    /// Returns the plan that a proposal is, as it was proposed; `None` if it is none.
+    pub fn plan(
+        &self,
+        id: trunkline_resolve_queue::ProposalId,
+    ) -> Option<trunkline_session_machine::PlanRecord> {
+        let entry = self.state.resolve.queue.get(id).filter(|_| self.state.resolve.plans.is_plan(id))?;
+        trunkline_session_machine::PlanRecord::of_proposal(&entry.proposal)
+    }
+
+    /// Returns what a person has made of a plan before they approved it; `None` if that was approved as it was proposed, or not
+    /// at all.
+    pub fn edited_plan(
+        &self,
+        id: trunkline_resolve_queue::ProposalId,
+    ) -> Option<&trunkline_session_machine::PlanRecord> {
+        self.state.resolve.plans.edited(id)
+    }
+
+    /// Returns whether nothing but reading is done in this session before a person approves a plan.
+    pub fn needs_plan(&self) -> bool {
+        self.state.resolve.plans.is_on()
+    }
+
     /// Returns the rules that were given in this session, also those that do not count any more.
     pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
         &self.state.resolve.rules

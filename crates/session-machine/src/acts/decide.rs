@@ -10,8 +10,10 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Record};
 
+use crate::acts::asked::Asked;
 use crate::acts::chain::{Chain, refused};
 use crate::acts::plan::Plan;
+use crate::acts::propose;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes::discard_hook::{self, HookChange};
@@ -66,18 +68,19 @@ pub fn adopt_rules(view: &View<'_>, kept: &[Rule]) -> Result<Plan, Pause> {
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn decide(
     view: &View<'_>,
+    asked: &mut Asked<'_>,
     id: ProposalId,
     (said, seen): (&Said, Option<u32>),
     letter: Option<InboxId>,
 ) -> Result<Plan, Pause> {
-    let Plan { mut records, then: decided, .. } = decide_each(view, &[id], (said, seen))?;
+    let Plan { mut records, events, then: decided } = decide_each(view, asked, &[id], (said, seen))?;
     for (_, result) in decided {
         result?;
     }
     if let Some(letter) = letter.filter(|_| records.is_empty()) {
         records.push(journal::letter_taken(letter, journal::VERDICT, view.began));
     }
-    Ok(Plan::of(records))
+    Ok(Plan { records, events, then: () })
 }
 
 /// Decides on several proposals as a person. Returns what became of each.
@@ -87,6 +90,7 @@ pub fn decide(
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn decide_each(
     view: &View<'_>,
+    asked: &mut Asked<'_>,
     ids: &[ProposalId],
     (said, seen): (&Said, Option<u32>),
 ) -> Result<Plan<Decided>, Pause> {
@@ -101,6 +105,7 @@ pub fn decide_each(
     let mut chain = Chain::of(view.state);
     let mut discarded: Vec<Entry<Value>> = Vec::new();
     let mut decided: Decided = Vec::new();
+    let mut approvals = Vec::new();
     let queue = &view.state.resolve.queue;
     for (id, answer) in queue.decide_each(ids.iter().copied(), &ruling, at.0) {
         if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
@@ -111,12 +116,37 @@ pub fn decide_each(
                 decided.push((id, Err(RuntimeError::Refused { reason })));
                 continue;
             }
+            if part.plans.is_plan(id) && said.verdict == Verdict::Approve {
+                let before = chain.mark();
+                match propose::approve(view, asked, &mut chain, (entry, event.clone()), said) {
+                    Ok(approved) => {
+                        approvals.push(approved);
+                        decided.push((id, Ok(())));
+                    }
+                    // The others are decided all the same.
+                    Err(Pause::Refused(fault)) => {
+                        chain.back_to(before);
+                        decided.push((id, Err(fault)));
+                    }
+                    Err(pause) => return Err(pause),
+                }
+                continue;
+            }
+            if said.plan.is_some() {
+                let reason = format!("{id} cannot have another text: only a plan that is approved can");
+                decided.push((id, Err(RuntimeError::Refused { reason })));
+                continue;
+            }
             let judgement = judging::judge(part, &chain.rules, entry, at);
             chain.push(Ok(event.clone()))?;
             chain.use_asking(id, &judgement, at)?;
             if said.verdict == Verdict::Discard && view.state.resolve.gated_call(id).is_none() {
                 discarded.extend(chain.queue.get(id).cloned());
             }
+        }
+        if let (Ok(Answer::Already(_)), Some(entry), Some(text)) = (&answer, queue.get(id), &said.plan) {
+            decided.push((id, propose::check_approved(view, entry, text)));
+            continue;
         }
         decided.push((id, answer.map(drop).map_err(refused)));
     }
@@ -146,7 +176,11 @@ pub fn decide_each(
         let ends = told.into_iter().filter(hooked).filter_map(|entry| entry.end.as_ref());
         chain.records.extend(ends.map(|end| discard_hook::note(end, HookChange::Told, at)));
     }
-    Ok(Plan::of(chain.records).then(decided))
+    let mut plan = Plan::of(chain.records).then(decided);
+    for approved in approvals {
+        approved.finish(view, &mut plan);
+    }
+    Ok(plan)
 }
 
 /// Approves what the rules, or a policy that approves everything, approve without asking, unless its time is over.

@@ -12,7 +12,7 @@ use crate::notes::choice::{self, HeldTurn, Reminded};
 use crate::notes::record::entries;
 use crate::request::prefixes::binds_reasoning;
 use crate::request::prompt::Held;
-use crate::rules::choices;
+use crate::rules::{choices, plans};
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
 
@@ -56,7 +56,8 @@ pub fn hold(view: &View<'_>) -> Result<Plan<Held>, Pause> {
     let gate = choices::gate(setup, part, if spoke { 0 } else { at.0 }, at);
     let rendered = gate.as_ref().filter(|_| !spoke).map(|_| view.rendered()).unwrap_or_default();
     let reminded = choices::reminded(state, &rendered);
-    let tools: Vec<&str> = setup.tools.iter().map(|spec| spec.name.as_str()).collect();
+    let tools = plans::offered(state, setup);
+    let tools: Vec<&str> = tools.iter().map(|spec| spec.name.as_str()).collect();
     let asked = setup.asking.thinking;
     let thinks = choices::thinks(asked, state, &setup.model);
     let wire = choices::wire(&setup.model, asked, thinks, binds_reasoning(state, setup));

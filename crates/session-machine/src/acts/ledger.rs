@@ -10,7 +10,7 @@ use trunkline_revert::{EffectClass, Effects, Ledger, Note, NoteKind, OUTLINE_TOO
 use crate::acts::asked::Asked;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
-use crate::rules::written;
+use crate::rules::{plans, written};
 use crate::setup::Setup;
 use crate::state::CallStatus;
 use crate::words::call::{Access, CallPlace};
@@ -37,7 +37,10 @@ pub(super) fn of(
         // A move that a person makes closes the turn, and what had not begun never will.
         None if open == Some(place.node) => false,
         // What a decision led to is told of the files.
-        _ => call.name != OUTLINE_TOOL_NAME && !setup.is_resolve_call(&call.name),
+        _ => {
+            let own = setup.is_resolve_call(&call.name) || plans::is_plan_call(state, setup, &call.name);
+            call.name != OUTLINE_TOOL_NAME && !own
+        }
     };
     // What was said when a call ended is what counts; its tool is asked where that is not known, as of logs of earlier versions.
     let mut recorded: HashMap<(NodeId, u32), &Effects> = HashMap::new();

@@ -29,6 +29,7 @@ pub mod moves;
 pub(crate) mod named;
 pub mod open;
 pub mod plan;
+pub mod propose;
 pub mod question;
 pub mod recorded;
 pub mod recover;

@@ -9,6 +9,7 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::task::new_intent;
 use crate::acts::view::View;
+use crate::notes;
 use crate::notes::record::entries;
 use crate::notes::{resolve, task};
 use crate::rules::opening::{self, Purpose};
@@ -137,5 +138,7 @@ fn opening(
         theirs.is_none() || purpose.task.is_none() || theirs == purpose.task
     });
     records.extend(opening::open_for(purpose, last, id, goal, prompt, start, view.at)?);
+    // In one batch with the words: a process that dies behind them leaves no run that goes on without a plan.
+    records.extend(view.setup.plans.then(|| notes::plan::asked(&id.to_string(), view.at)));
     Ok(records)
 }

@@ -21,7 +21,7 @@ use crate::acts::{calls, look};
 use crate::notes::choice;
 use crate::notes::resolve::note;
 use crate::rules::staged::because;
-use crate::rules::{choices, hooks};
+use crate::rules::{choices, hooks, plans};
 use crate::setup::catalogue::can_be_handed;
 use crate::words::call::{CallPlace, ToolOutput};
 use crate::words::error::RuntimeError;
@@ -68,6 +68,8 @@ pub fn resolve(view: &View<'_>, place: &CallPlace, asked: &Resolution) -> Result
     };
     match target {
         Ok(Target::Proposal(id)) => resolve_proposal(view, id, place, asked),
+        // What the application does for it is not known to only read.
+        Ok(Target::Standing(_)) if part.plans.is_on() => Ok(answer(view, place, plans::not_decided())),
         Ok(Target::Standing(_)) => Ok(Plan::nothing().then(Next::Standing(asked.clone()))),
         Ok(Target::Nothing) => {
             let mut plan = Plan::nothing();
@@ -89,6 +91,9 @@ fn resolve_proposal(
     };
     if let Err(why) = can_be_handed(asked.extra.as_ref()) {
         return Ok(answer(view, place, format!("not done: {why}")));
+    }
+    if view.state.resolve.plans.is_on() && asked.action == Action::Apply {
+        return Ok(answer(view, place, plans::not_decided()));
     }
     let details = ResolutionDetails::of(asked, entry);
     // What was approved by somebody else is done with what they handed over, and nothing else.

@@ -14,7 +14,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes::resolve::note;
 use crate::rules::staged::prepared;
-use crate::rules::{gates, hooks, judging};
+use crate::rules::{gates, hooks, judging, plans};
 use crate::words::call::{CallPlace, Proposal};
 use crate::words::error::RuntimeError;
 use crate::words::runnable::Asked;
@@ -36,6 +36,11 @@ pub fn stage(
     for mut proposal in proposals {
         proposal.staged_by = staged_by.clone().filter(|tool| *tool != proposal.source_tool);
         let label = on_one_line(&proposal.label);
+        // A tool that says that it only reads may stage something all the same.
+        if view.state.resolve.plans.is_on() {
+            told.push(format!("Not staged: {label}: {}.", plans::not_staged()));
+            continue;
+        }
         let before = chain.mark();
         match stage_one(view, &mut chain, proposal, place) {
             Ok(words) => told.push(words),

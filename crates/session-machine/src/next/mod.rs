@@ -62,6 +62,11 @@ fn before_all(view: &View<'_>, facts: &Facts) -> Option<Step> {
     if facts.unsure {
         return Some(Step::AskGit);
     }
+    // Before anything of an open turn runs: it may have been begun under other terms.
+    let run = state.decision.run.as_ref().filter(|run| setup.plans && run.restoring.is_none());
+    if run.is_some_and(|run| !state.resolve.plans.was_asked_in(&run.record.id().to_string())) {
+        return Some(Step::AskForPlan);
+    }
     let queue = &state.resolve.queue;
     if queue.due(view.at.0).next().is_some() {
         return Some(Step::Expire);

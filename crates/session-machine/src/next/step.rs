@@ -7,6 +7,7 @@ use trunkline_revert::CompactPlan;
 use crate::acts::recover::Sight;
 use crate::state::decision::Unbound;
 use crate::words::call::CallPlace;
+use crate::words::plan_text::PlanText;
 use crate::words::runnable::{self, Runnable};
 use crate::words::stop::Stop;
 use crate::words::work::Id;
@@ -17,6 +18,10 @@ pub enum Step {
     Answer(Vec<(CallPlace, String)>),
     /// This call needs a decision before it may run: stage it.
     Gate(CallPlace, Box<runnable::Asked>),
+    /// A plan is demanded for the open run: until one is approved, nothing but reading is done.
+    AskForPlan,
+    /// This call proposes a plan: stage it.
+    ProposePlan(CallPlace, PlanText),
     /// These calls run now, side by side.
     Run(Vec<Runnable>),
     /// The model decides on a proposal.

@@ -14,6 +14,7 @@ use crate::next::step::Step;
 use crate::next::work;
 use crate::rules::calls::{OUTCOME_UNKNOWN, is_exclusive, may_have_worked, only_looks};
 use crate::rules::gates::{self, Gated};
+use crate::rules::plans::{self, Planned};
 use crate::rules::{choices, waiting};
 use crate::setup::Setup;
 use crate::setup::catalogue::TRUNCATED;
@@ -21,6 +22,8 @@ use crate::state::{CallStatus, OpenTurn};
 use crate::words::call::{CallPlace, Declared};
 use crate::words::runnable::{self, Runnable};
 use crate::words::work::Id;
+
+const CANCELLED: &str = "not run: the turn was cancelled before this call began";
 
 const CUT_OFF: &str =
     "cut off: the program ended while this ran, and the turn was cancelled before it was run again";
@@ -43,6 +46,7 @@ pub(super) fn next_in_turn(
     let mut waiting = Vec::new();
     let mut resolutions = Vec::new();
     let (mut ahead, mut held) = (Vec::new(), Vec::new());
+    let (mut plan, mut has_plan) = (None, false);
     for ((place, call), (_, outcome)) in turn.calls().zip(turn.message.call_outcomes()) {
         let status = state.call(&place);
         if matches!(status, Some(CallStatus::Finished { .. })) {
@@ -55,7 +59,8 @@ pub(super) fn next_in_turn(
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
             continue;
         }
-        let own = setup.is_revert_call(&call.name) || setup.is_resolve_call(&call.name);
+        let plans_now = plans::is_plan_call(state, setup, &call.name);
+        let own = setup.is_revert_call(&call.name) || setup.is_resolve_call(&call.name) || plans_now;
         if own && outcome == CallOutcome::Truncated {
             answers.push((place, TRUNCATED.to_owned()));
             continue;
@@ -67,9 +72,21 @@ pub(super) fn next_in_turn(
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
+        if plans_now {
+            match plans::judge(state, setup, outcome, &place, call) {
+                _ if cancelled => answers.push((place, CANCELLED.to_owned())),
+                Planned::Answer(text) => answers.push((place, text)),
+                _ if std::mem::replace(&mut has_plan, true) => {
+                    answers.push((place, plans::ONE_AT_A_TIME.to_owned()));
+                }
+                Planned::Propose(text) => plan = Some((place, text)),
+                Planned::Waiting(id) => waiting.push((place, id)),
+            }
+            continue;
+        }
         match judge(view, &mut gates, outcome, &place, call) {
             _ if cancelled && status.is_none() => {
-                answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
+                answers.push((place, CANCELLED.to_owned()));
             }
             Judged::Answer(text) => answers.push((place, text)),
             // It had begun in a process that is gone, and only looks; whoever cancels does not wait for it again.
@@ -100,6 +117,7 @@ pub(super) fn next_in_turn(
     if leaves(view, turn) {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
         let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
+        let left = left.chain(plan.map(|(place, _)| place));
         let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);
         let text = "not run: a revert of the same turn left this branch first";
         let left: Vec<_> = left.map(|place| (place, text.to_owned())).collect();
@@ -107,6 +125,9 @@ pub(super) fn next_in_turn(
     }
     if let Some((place, asked)) = gate {
         return Ok(Step::Gate(place, asked));
+    }
+    if let Some((place, text)) = plan {
+        return Ok(Step::ProposePlan(place, text));
     }
     if !waiting.is_empty() {
         return Ok(Step::Ask(waiting.into_iter().map(|(_, id)| id).collect()));
@@ -160,6 +181,10 @@ fn judge(
     let Some(access) = setup.catalogue.access(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
+    // Before anybody is asked about it, and whatever was decided on it before a plan was asked for.
+    if let Some(text) = plans::refused(&state.resolve, &call.name, access) {
+        return Judged::Answer(text);
+    }
     let asks_gate = gates::asks_the_tool(&setup.resolve, &state.resolve, (access, &arguments), place, at);
     // A gate that was not asked for says nothing, also if the rules count again by now, as after a clock was set back.
     let answer = match gates.declared.get(place) {

@@ -10,6 +10,7 @@ pub(crate) mod discard_hook;
 pub mod journal;
 pub mod look;
 pub(crate) mod partial;
+pub mod plan;
 pub mod preimage;
 pub mod record;
 pub mod resolve;

@@ -8,6 +8,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Note, Record};
 
+use crate::notes::plan::{APPROVED, MODE};
 use crate::notes::record;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
@@ -40,6 +41,9 @@ pub(crate) struct StandingNote {
 pub(crate) struct GatedNote {
     pub(crate) call: CallPlace,
     pub(crate) proposal: ProposalId,
+    /// Whether the call proposes a plan. Said here and not by the proposal, which a tool could have made look like one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) plan: bool,
 }
 
 /// Words for the model that came while its turn was open.
@@ -53,7 +57,7 @@ pub(crate) struct UntoldNote {
 
 /// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
 pub fn is_told(kind: &str) -> bool {
-    [EVENT, GATED, RULE, DISTRUSTED, DISCARD_HOOK].contains(&kind)
+    [EVENT, GATED, RULE, DISTRUSTED, DISCARD_HOOK, MODE, APPROVED].contains(&kind)
 }
 
 /// Returns how a state is called in the key of a note.
@@ -75,8 +79,8 @@ pub(crate) fn rule(event: &RuleEvent) -> Record {
 }
 
 /// Returns the record that ties a call to the proposal that stands for it.
-pub(crate) fn gated(call: &CallPlace, proposal: ProposalId, at: Timestamp) -> Record {
-    record::note(LAYER, GATED, at, &GatedNote { call: call.clone(), proposal })
+pub(crate) fn gated(call: &CallPlace, proposal: ProposalId, plan: bool, at: Timestamp) -> Record {
+    record::note(LAYER, GATED, at, &GatedNote { call: call.clone(), proposal, plan })
 }
 
 /// Returns the record that an attempt was under way when the session was taken over from its holder.
@@ -105,6 +109,7 @@ pub fn event(recorded: &Note) -> Option<Event> {
     match (recorded.layer.as_str(), recorded.kind.as_str()) {
         (LAYER, EVENT) => serde_json::from_str(&recorded.body).ok().map(Event::Proposal),
         (LAYER, RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
+        (LAYER, MODE) => Some(Event::PlanAsked),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use trunkline_sanitize::{Prefix, Reasoning, Repair, RequestFacts, WireRules, san
 
 use crate::request::rendering::Rendering;
 use crate::request::{live, prefixes};
+use crate::rules::plans;
 use crate::setup::{AskedModel, Setup};
 use crate::state::State;
 
@@ -42,7 +43,7 @@ pub fn build(
     sent: &MessageList,
 ) -> Prompt {
     let (model, asking) = (&setup.model, &setup.asking);
-    let mut tools = setup.tools.clone();
+    let mut tools = plans::offered(state, setup);
     // A hold never offers less to a model whose reasoning is bound to its tools.
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));

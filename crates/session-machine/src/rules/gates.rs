@@ -157,7 +157,7 @@ pub(crate) fn stage_gate(
     }
     proposal.effect = asked.gate.effect;
     let event = part.queue.stage(proposal, at.0)?;
-    let note = notes::resolve::gated(place, event.proposal, at);
+    let note = notes::resolve::gated(place, event.proposal, false, at);
     Ok((event, note))
 }
 

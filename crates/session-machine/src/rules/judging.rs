@@ -33,6 +33,10 @@ pub(crate) fn judge_call(rules: &Rules, asked: &Asked, at: Timestamp) -> Judgeme
 /// Says what the rules make of something that is in the queue.
 pub(crate) fn judge(part: &Part, rules: &Rules, entry: &Entry<Value>, at: Timestamp) -> Judgement {
     let proposal = &entry.proposal;
+    if part.plans.is_plan(entry.id) {
+        // Rules are about what is done, and a plan does nothing: a person decides on it whatever they say.
+        return Rules::new().judge(&Wanted::new(&proposal.source_tool, proposal.effect, On::Other), at.0);
+    }
     if part.gated_call(entry.id).is_none() {
         return rules.judge_proposal(proposal, &entry.part().collect::<Vec<_>>(), at.0);
     }
@@ -94,13 +98,19 @@ pub(crate) fn next_decision(
 ) -> NextDecision {
     let judgement = judge(part, &part.rules, entry, at);
     let next = entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some()));
-    if guarded::is_guarded(part, entry) { guarded::by_person(next) } else { next }
+    let next = if guarded::is_guarded(part, entry) { guarded::by_person(next) } else { next };
+    match next {
+        // What was staged before a plan was asked for is done by a person's word alone until one is approved.
+        NextDecision::Approve | NextDecision::Model if part.plans.is_on() => NextDecision::Person,
+        next => next,
+    }
 }
 
 /// Returns whether the model may approve, by the rules and the policy of now.
 pub(crate) fn may_model(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> bool {
     let judgement = judge(part, &part.rules, entry, at);
     !guarded::is_guarded(part, entry)
+        && !part.plans.is_on()
         && entry.may_ask_model(&judgement, setting.authority(part.gated_call(entry.id).is_some()))
 }
 

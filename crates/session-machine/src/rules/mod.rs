@@ -17,6 +17,7 @@ pub mod hooks;
 pub mod judging;
 pub mod opening;
 pub(crate) mod patch;
+pub(crate) mod plans;
 pub(crate) mod price;
 pub(crate) mod rejected;
 pub(crate) mod spending;

@@ -59,7 +59,9 @@ pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> 
 
 /// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
 pub(crate) fn approver(part: &Part, since: u64) -> Option<Actor> {
-    let ours = part.applied.iter().filter(|(_, at)| **at > since);
+    // Whoever approved a plan has approved nothing of what was done.
+    let done = |(id, at): &(&Id, &u64)| **at > since && !part.plans.is_plan(**id);
+    let ours = part.applied.iter().filter(done);
     let mut by = ours.map(|(id, _)| Some(&part.queue.get(*id)?.decision.as_ref()?.by));
     let first = by.next()??;
     if by.any(|other| other != Some(first)) {

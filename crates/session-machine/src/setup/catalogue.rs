@@ -76,6 +76,15 @@ impl Catalogue {
                 known.join(", ")
             ));
         }
+        self.read_arguments(call, outcome)
+    }
+
+    /// Returns the arguments of a call that is whole, whatever its tool is, or what the model is told instead.
+    pub(crate) fn read_arguments(
+        &self,
+        call: &ToolCall,
+        outcome: CallOutcome,
+    ) -> Result<Map<String, Value>, String> {
         let received = || call.arguments.chars().take(500).collect::<String>();
         let arguments = match outcome {
             CallOutcome::Ready(arguments) => arguments,

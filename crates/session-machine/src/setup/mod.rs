@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod choices;
+pub mod plan;
 pub mod resolve;
 pub mod revert;
 
@@ -54,6 +55,8 @@ pub struct Setup {
     pub resolve: resolve::Setting,
     /// How the model is brought to decide.
     pub choices: choices::Setting,
+    /// Whether each run needs a plan that a person approves before anything but reading is done.
+    pub plans: bool,
     /// The time that a proposal has if its tool gives it none.
     pub expire_after: Option<Duration>,
     /// What is done with the files of a run.
@@ -187,6 +190,7 @@ impl Setup {
             summarizes: false,
             resolve: resolve::Setting::default(),
             choices: choices::Setting::default(),
+            plans: false,
             expire_after: None,
             files: Files::default(),
             keeps_intents: false,
@@ -253,7 +257,8 @@ impl Setup {
     }
 }
 
-/// Returns the name that no tool of an agent may have that can offer this one.
-pub fn reserved(setup: &Setup) -> Option<String> {
-    setup.asks_to_resolve().then(|| resolve_tool::NAME.to_owned())
+/// Returns the names that no tool of an agent may have that can offer these.
+pub fn reserved(setup: &Setup) -> impl Iterator<Item = String> {
+    let resolve = setup.asks_to_resolve().then(|| resolve_tool::NAME.to_owned());
+    resolve.into_iter().chain(setup.plans.then(|| plan::NAME.to_owned()))
 }

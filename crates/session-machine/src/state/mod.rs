@@ -7,6 +7,7 @@ pub mod choices;
 pub mod decision;
 pub mod hooks;
 pub mod looks;
+pub mod plans;
 pub(crate) mod prefixes;
 pub(crate) mod preimages;
 pub mod rare;
@@ -178,6 +179,9 @@ impl State {
         if let Some(tasks) = self.tasks.changed() {
             tasks.entry(entry);
         }
+        if let Some(part) = self.resolve.changed() {
+            part.plans.refresh(&self.tree);
+        }
     }
 
     /// Folds one record that the store has accepted.
@@ -244,6 +248,7 @@ impl State {
             }
             (notes::resolve::LAYER, _) => {
                 self.resolve.record(note, self.seq, self.tree.newest())?;
+                self.resolve.plans.refresh(&self.tree);
                 if note.kind == notes::resolve::DISTRUSTED {
                     self.decision.distrust();
                     self.wants.distrust();

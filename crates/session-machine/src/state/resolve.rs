@@ -17,6 +17,7 @@ use crate::notes::resolve::{
 use crate::notes::{journal, record};
 use crate::state::choices;
 use crate::state::hooks::Hooks;
+use crate::state::plans;
 use crate::state::preimages::Preimages;
 use crate::state::written::Writes;
 use crate::words::call::CallPlace;
@@ -52,6 +53,8 @@ pub struct Part {
     standing: HashMap<Id, u32>,
     /// What the model is held to.
     pub choices: choices::Part,
+    /// What is known of plans.
+    pub plans: plans::Part,
     /// What the model is told when its turn is over.
     pub untold: Vec<String>,
     /// What it is shown with that.
@@ -98,6 +101,9 @@ impl Part {
                 let gated: GatedNote = record::read(note)?;
                 self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
                 self.gated_calls.insert(gated.proposal, gated.call);
+                if gated.plan {
+                    self.plans.proposed(gated.proposal);
+                }
             }
             KEPT => self.preimages.record(note)?,
             STANDING => {
@@ -128,7 +134,9 @@ impl Part {
                 self.attempted.clear();
                 self.choices.distrust();
                 self.hooks.distrust();
+                self.plans.distrust();
             }
+            _ if self.plans.record(note)? => {}
             _ => self.choices.record(note)?,
         }
         Ok(())

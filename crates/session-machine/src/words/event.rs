@@ -162,6 +162,8 @@ pub enum Event {
         /// How many messages behind the first of them stay in the cache for that.
         messages: usize,
     },
+    /// Nothing but reading is done from now on, until a person approves a plan.
+    PlanAsked,
     /// A run was opened.
     RunOpened,
     /// A run has its verdict.

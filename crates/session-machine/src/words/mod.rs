@@ -14,6 +14,7 @@ pub mod hook;
 pub mod late;
 pub mod lease;
 pub(crate) mod path;
+pub mod plan_text;
 pub mod retries;
 pub mod reverts;
 pub mod runnable;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trunkline_resolve_queue::{Rule, Verdict};
 
+use crate::words::plan_text::PlanText;
+
 /// What a person said to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -28,13 +30,18 @@ pub struct Said {
     /// or not at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
+    /// The text of a plan that is approved in place of the proposed one; `None` for that one. Nothing else than a plan can be
+    /// approved with another text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanText>,
 }
 
 impl Said {
     /// Says this of all of a proposal; the reason may be empty.
     pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
         let (only, extra, rules) = (BTreeSet::new(), None, Vec::new());
-        Said { verdict, reason: reason.into(), name: String::new(), only, extra, rules }
+        let plan = None;
+        Said { verdict, reason: reason.into(), name: String::new(), only, extra, rules, plan }
     }
 
     /// Hands this to the tool.
@@ -55,6 +62,13 @@ impl Said {
     #[must_use]
     pub fn only(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.only.extend(parts);
+        self
+    }
+
+    /// Approve this text of a plan, and not the proposed one.
+    #[must_use]
+    pub fn as_edited(mut self, plan: PlanText) -> Self {
+        self.plan = Some(plan);
         self
     }
 }

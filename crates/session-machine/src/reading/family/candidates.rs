@@ -108,7 +108,7 @@ impl Candidates {
     /// Takes in a note of what was proposed. Returns the proposal, if it was applied.
     pub(super) fn note(&mut self, made: &mut Made, run: Option<&OpenRun>, note: &Note) -> Option<String> {
         if note.kind == GATED {
-            let GatedNote { call, proposal } = read(note).ok()?;
+            let GatedNote { call, proposal, .. } = read(note).ok()?;
             self.gates.insert((call.node, call.index), proposal);
             return None;
         }
