@@ -39,6 +39,7 @@ pub fn event_of(record: &Record) -> Option<Event> {
         Record::Note(note) => notes::revert::event(note)
             .or_else(|| notes::resolve::event(note))
             .or_else(|| notes::discard_hook::event(note))
+            .or_else(|| notes::plan::event(note))
             .or_else(|| decision::event(note))
             .or_else(|| notes::binding::event(note))
             .or_else(|| notes::answer::event(note))

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::ProposalId;
-use trunkline_session_store::Record;
+use trunkline_session_store::{Note, Record};
 use uuid::Uuid;
 
 use crate::notes::record;
 use crate::notes::resolve::LAYER;
 use crate::words::call::{CallPlace, Proposal};
+use crate::words::event::Event;
 use crate::words::plan_text::{PlanStepText, PlanText};
 
 /// Nothing but reading is done from here on until a person approves a plan.
@@ -126,6 +127,16 @@ impl PlanRecord {
     pub(crate) fn payload(&self) -> Value {
         json!({ "tool": TOOL, "plan": self })
     }
+}
+
+/// Returns whether a look at a session tells what notes of a kind say.
+pub fn is_told(kind: &str) -> bool {
+    [MODE, APPROVED].contains(&kind)
+}
+
+/// Returns what observers are told of a recorded note.
+pub fn event(recorded: &Note) -> Option<Event> {
+    ((recorded.layer.as_str(), recorded.kind.as_str()) == (LAYER, MODE)).then_some(Event::PlanAsked)
 }
 
 /// Returns the record that a plan is asked for.

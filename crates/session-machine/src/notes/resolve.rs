@@ -8,7 +8,6 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Note, Record};
 
-use crate::notes::plan::{APPROVED, MODE};
 use crate::notes::record;
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
@@ -57,7 +56,7 @@ pub(crate) struct UntoldNote {
 
 /// Returns whether a look at a session tells what notes of a kind say; the others are for the writer.
 pub fn is_told(kind: &str) -> bool {
-    [EVENT, GATED, RULE, DISTRUSTED, DISCARD_HOOK, MODE, APPROVED].contains(&kind)
+    [EVENT, GATED, RULE, DISTRUSTED, DISCARD_HOOK].contains(&kind)
 }
 
 /// Returns how a state is called in the key of a note.
@@ -109,7 +108,6 @@ pub fn event(recorded: &Note) -> Option<Event> {
     match (recorded.layer.as_str(), recorded.kind.as_str()) {
         (LAYER, EVENT) => serde_json::from_str(&recorded.body).ok().map(Event::Proposal),
         (LAYER, RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
-        (LAYER, MODE) => Some(Event::PlanAsked),
         _ => None,
     }
 }
