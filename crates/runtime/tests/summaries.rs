@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
-use trunkline_runtime::message_tree::{NodeId, notation};
+use trunkline_runtime::message_tree::{NodeId, Usage, notation};
 use trunkline_runtime::providers::{Request, Scripted, Turn};
 use trunkline_runtime::revert::SummaryBy;
 use trunkline_runtime::session_store::{Batch, MemoryStore, Position, Record, SessionStore};
@@ -369,4 +369,30 @@ async fn a_long_branch_is_shortened_and_a_slow_model_is_given_up() {
         | revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there
 
         What did it come to?"#]].assert_eq(&branches.lock().unwrap()[0]);
+}
+
+#[tokio::test]
+async fn who_watches_is_told_when_a_summary_is_asked_for_and_what_it_has_cost() {
+    let provider = Scripted::new("test", "small", |_| Turn::say("nothing came of it"));
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let spent: Arc<Mutex<Vec<Usage>>> = Arc::default();
+    let (observed, counted) = (Arc::clone(&told), Arc::clone(&spent));
+    let summarizer =
+        ModelSummarizer::new(provider).on_usage(move |usage| counted.lock().unwrap().push(*usage));
+    let world = World::default();
+    world.files.lock().unwrap().insert("a".to_owned(), "a file".to_owned());
+    let agent = world.agent(replies(turns(""))).with_reverts(Reverts::default()).summarizer(summarizer);
+    let agent = agent.on_event(move |event| match event {
+        Event::Reverted(_) => observed.lock().unwrap().push("left".to_owned()),
+        Event::SummaryAsked { head_move } => observed.lock().unwrap().push(format!("{head_move} asked")),
+        Event::LateSummary(note) => {
+            observed.lock().unwrap().push(format!("{} {}", note.made_by, note.text()))
+        }
+        _ => {}
+    });
+    let mut story = Story::begin(world, agent).await;
+    story.prompt("do it").await.unwrap();
+    story.session.finish_summaries().await.unwrap();
+    assert_eq!(*told.lock().unwrap(), ["left", "m0 asked", "m0 nothing came of it"]);
+    assert_eq!(spent.lock().unwrap().len(), 1);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, Usage};
 use trunkline_providers::{Provider, ProviderError, Request};
 use trunkline_revert::quoted;
 
@@ -28,7 +28,10 @@ pub struct ModelSummarizer {
     max_output_tokens: u32,
     quoted_bytes: usize,
     timeout: Duration,
+    on_usage: Option<Box<OnUsage>>,
 }
+
+type OnUsage = dyn Fn(&Usage) + Send + Sync;
 
 impl ModelSummarizer {
     /// Returns one that asks this model.
@@ -38,6 +41,7 @@ impl ModelSummarizer {
             max_output_tokens: 200,
             quoted_bytes: 24_000,
             timeout: Duration::from_secs(60),
+            on_usage: None,
         }
     }
 
@@ -63,6 +67,14 @@ impl ModelSummarizer {
         self
     }
 
+    /// Tells an observer what each request has cost, as far as the provider counts it: a summary is no part of the conversation,
+    /// and counts against none of its limits. Of one that is given up in the middle nothing is told.
+    #[must_use]
+    pub fn on_usage(mut self, observer: impl Fn(&Usage) + Send + Sync + 'static) -> Self {
+        self.on_usage = Some(Box::new(observer));
+        self
+    }
+
     fn request(&self, branch: &LeftBranch) -> Request {
         let messages: Vec<_> =
             branch.messages.iter().filter_map(|message| Some((message.node?, message))).collect();
@@ -78,6 +90,12 @@ impl ModelSummarizer {
         let untold = |_: u32, _: &ProviderError, _: Duration| {};
         let asked =
             ask_beside(self.provider.as_ref(), self.request(branch), Retries::default(), untold).await;
+        let usage = match &asked {
+            Ok((_, usage)) | Err((_, usage)) => usage,
+        };
+        if let (Some(observer), Some(usage)) = (&self.on_usage, usage) {
+            observer(usage);
+        }
         Ok(asked.map_err(|(fault, _)| fault)?.0.text())
     }
 }

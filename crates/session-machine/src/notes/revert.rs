@@ -136,6 +136,10 @@ pub fn event(note: &StoredNote) -> Option<Event> {
     match note.kind.as_str() {
         DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
         UNREAD => read(note).ok().map(Event::RevertUnread),
+        SUMMARY_ASKED => {
+            let SummaryAsked { head_move } = read(note).ok()?;
+            Some(Event::SummaryAsked { head_move })
+        }
         PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
         MERGE => {
             let merge: MergeRecord = serde_json::from_str(&note.body).ok()?;

@@ -133,6 +133,12 @@ pub enum Event {
         /// How much was expected, and what came.
         miss: trunkline_revert::CacheMiss,
     },
+    /// The summarizer is asked what a branch came to. `LateSummary` or `SummaryFailed` says what came of it, unless an undo was
+    /// faster.
+    SummaryAsked {
+        /// The revert.
+        head_move: trunkline_message_tree::MoveId,
+    },
     /// What a branch came to was said after it was left, by the summarizer.
     LateSummary(Box<trunkline_revert::Note>),
     /// The summarizer had nothing to say. Nothing else comes of that.
