@@ -4,10 +4,13 @@
 
 pub(crate) mod decide;
 pub(crate) mod decisions;
+pub(crate) mod figures;
 pub(crate) mod foreign;
+pub(crate) mod going_back;
 pub(crate) mod model;
 pub(crate) mod moves;
 pub(crate) mod resolve;
+pub(crate) mod settings;
 pub(crate) mod terms;
 
 use std::ffi::OsString;
@@ -34,7 +37,8 @@ const ABOUT_FILES: &str = "Files are not changed by this: what was written stays
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
-Environment: TRUNKLINE_STORE, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, the keys and addresses that `help run` names, NO_COLOR, COLUMNS
+Environment: TRUNKLINE_STORE, TRUNKLINE_SETTINGS, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, what `help run` names, NO_COLOR, COLUMNS
+Settings: options of `run` and `resume` that need not be typed, in ~/.config/trunkline/settings.json; docs/settings.md has the keys
 Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
@@ -46,6 +50,9 @@ const AFTER_RUN: &str = "\
 A file of rules says what is done unasked, asked, or never; what it does not speak of you are asked. docs/policy.md has all of it:
   {\"rules\": [{\"verdict\": \"allow\", \"target\": {\"path\": \"docs/**\"}},
              {\"verdict\": \"deny\", \"target\": {\"command\": {\"words\": [\"git\", \"push\"]}}, \"reason\": \"not from here\"}]}
+
+A file of settings, ~/.config/trunkline/settings.json or that of TRUNKLINE_SETTINGS, says what need not be typed each time, such as
+  {\"model\": \"claude-sonnet-5-5\", \"max_turns\": 80, \"summaries\": \"model\", \"lessons\": {\"turns\": 8, \"count\": 4}}
 
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
   AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";

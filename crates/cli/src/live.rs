@@ -6,4 +6,5 @@ pub(crate) mod interrupt;
 pub(crate) mod moving;
 pub(crate) mod progress;
 pub(crate) mod rollback;
+pub(crate) mod summaries;
 pub(crate) mod unbound;

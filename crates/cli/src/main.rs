@@ -13,15 +13,23 @@ mod term;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
+use crate::args::settings::line_with;
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::desk::place::Place;
+use crate::desk::settings;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 
 fn main() -> ExitCode {
-    let line = Line::parse();
+    let line = match with_settings(Line::parse()) {
+        Ok(line) => line,
+        Err(fault) => {
+            fault.show();
+            return ExitCode::from(fault.exit() as u8);
+        }
+    };
     match line.everywhere.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -32,6 +40,29 @@ fn main() -> ExitCode {
         fault.exit()
     });
     ExitCode::from(exit as u8)
+}
+
+/// Returns what was typed with the user's settings where nothing was; they are read only by commands that they are for.
+fn with_settings(line: Line) -> Result<Line, Fault> {
+    use SessionCommand::{Compact, Resume, Run};
+    if !matches!(&line.command, Some(Command::Session(Run(_) | Resume(_) | Compact(_)))) {
+        return Ok(line);
+    }
+    let Some(settings) = settings::find(|name| std::env::var_os(name))? else { return Ok(line) };
+    let matches = line_with(&settings.values).get_matches();
+    let mut line = Line::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
+    let (path, usual) = (settings.path.clone(), settings.usual());
+    match &mut line.command {
+        Some(Command::Session(Run(run))) => {
+            (run.model.usual, run.terms.settings) = (usual, Some(path));
+        }
+        Some(Command::Session(Resume(resume))) => {
+            (resume.model.usual, resume.terms.settings) = (usual, Some(path));
+        }
+        Some(Command::Session(Compact(compact))) => compact.model.usual = usual,
+        _ => {}
+    }
+    Ok(line)
 }
 
 fn start(line: Line) -> Result<Exit, Fault> {

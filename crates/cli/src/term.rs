@@ -7,6 +7,7 @@ pub(crate) mod counter;
 pub(crate) mod fault;
 pub(crate) mod fit;
 pub(crate) mod limits;
+pub(crate) mod nearest;
 pub(crate) mod out;
 pub(crate) mod screen;
 pub(crate) mod shell;

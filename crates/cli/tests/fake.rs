@@ -42,7 +42,22 @@ impl Endpoint {
                 let Ok((stream, _)) = listener.accept() else { return };
                 let kept = Arc::clone(&kept);
                 // A silent one must not keep the next request waiting.
-                std::thread::spawn(move || serve(&stream, &answer, &kept));
+                std::thread::spawn(move || serve(&stream, |_| answer, &kept));
+            }
+        });
+        Endpoint { address, requests }
+    }
+
+    /// Returns one that answers each request by what it says, for requests that come in no certain order.
+    pub(crate) fn by(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (kept, answer) = (Arc::clone(&requests), Arc::new(answer));
+        std::thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
+                std::thread::spawn(move || serve(&stream, |request| answer(request), &kept));
             }
         });
         Endpoint { address, requests }
@@ -58,7 +73,7 @@ impl Endpoint {
     }
 }
 
-fn serve(mut stream: &TcpStream, answer: &Answer, kept: &Mutex<Vec<String>>) {
+fn serve(mut stream: &TcpStream, answer: impl FnOnce(&str) -> Answer, kept: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream);
     let (mut request, mut length) = (String::new(), 0);
     loop {
@@ -77,12 +92,13 @@ fn serve(mut stream: &TcpStream, answer: &Answer, kept: &Mutex<Vec<String>>) {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("the body comes whole");
     request.push_str(&String::from_utf8_lossy(&body));
+    let answer = answer(&request);
     kept.lock().expect("nobody panics with it").push(request);
-    let wait = match answer {
+    let wait = match &answer {
         Answer::Busy(seconds) => format!("retry-after: {seconds}\r\n"),
         _ => String::new(),
     };
-    let (status, kind, body) = match answer {
+    let (status, kind, body) = match &answer {
         Answer::Events(body) | Answer::Silence(body) => (200, "text/event-stream", body.as_str()),
         Answer::Html => (200, "text/html", "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>"),
         Answer::Refusal(status, body) => (*status, "application/json", *body),

@@ -39,6 +39,7 @@ mod running;
 mod screens;
 mod server;
 mod services;
+mod settings;
 mod since;
 mod speaking;
 mod staged;

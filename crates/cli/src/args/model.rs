@@ -76,9 +76,43 @@ pub(crate) struct Model {
     /// Let such a file answer in place of the service: no key, no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
     pub(crate) replay: Option<PathBuf>,
+    /// Whom to ask where nobody says otherwise.
+    #[arg(skip)]
+    pub(crate) usual: Usual,
+}
+
+/// Whom a file of settings says to ask.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usual {
+    pub(crate) provider: Option<Api>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) dialect: Option<String>,
 }
 
 impl Model {
+    /// Returns it with whom to ask usually, where neither a flag nor a variable says it.
+    ///
+    /// Who it is and where hold together: an address is never asked with the key of another service. A model is that of its
+    /// service.
+    pub(crate) fn or_usual(&self, env: impl Fn(&str) -> Option<String>) -> Model {
+        let is_set = |name: &str| env(name).is_some_and(|value| !value.trim().is_empty());
+        let usual = &self.usual;
+        let is_named = self.provider.is_some() || self.base_url.is_some() || self.dialect.is_some();
+        let is_named = is_named || is_set("TRUNKLINE_PROVIDER");
+        let mut model = self.clone();
+        if !is_named {
+            model.provider = usual.provider;
+            model.base_url.clone_from(&usual.base_url);
+            model.dialect.clone_from(&usual.dialect);
+        }
+        let of_a_service = usual.provider.is_some() || usual.base_url.is_some() || usual.dialect.is_some();
+        if (!is_named || !of_a_service) && model.model.is_none() && !is_set("TRUNKLINE_MODEL") {
+            model.model.clone_from(&usual.model);
+        }
+        model
+    }
+
     /// Returns how much is taken of one reply.
     pub(crate) fn bounds(&self) -> Bounds {
         let words = self.max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));

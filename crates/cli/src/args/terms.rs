@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use crate::args::going_back::{GoingBack, HEADING};
+
 /// What a run may do, and how it tells of it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Approval and limits")]
@@ -33,13 +35,13 @@ pub(crate) struct Terms {
     #[arg(long)]
     pub(crate) trailer: bool,
     /// Don't let the model go back to an earlier state
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) no_revert: bool,
     /// What happens if the model wants to leave a prompt of yours behind [default: refuse]
-    #[arg(long, value_name = "HOW", conflicts_with = "no_revert")]
+    #[arg(long, value_name = "HOW", conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) left_prompts: Option<LeftPrompts>,
     /// Who decides on the step back that is proposed when the run gets nowhere [default: model]
-    #[arg(long, value_name = "WHO", conflicts_with = "no_revert")]
+    #[arg(long, value_name = "WHO", conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) on_stall: Option<OnStall>,
     /// How many tokens a prompt of the model may have: older messages are summed up before it is full
     #[arg(long, value_name = "N")]
@@ -56,6 +58,11 @@ pub(crate) struct Terms {
     /// Don't report progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) going_back: GoingBack,
+    /// The file of settings that was read.
+    #[arg(skip)]
+    pub(crate) settings: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

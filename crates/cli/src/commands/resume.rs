@@ -9,6 +9,7 @@ use crate::desk::letters::{self, Entrance};
 use crate::desk::model::{self, Asked, variable};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
+use crate::desk::summaries::with_summaries;
 use crate::desk::{playback, store};
 use crate::live::drive::Drive;
 use crate::live::rollback;
@@ -58,7 +59,8 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
         }
         None => {
             let before = model::before(store.as_ref(), &reading).await?;
-            model::open(&args.model, &before, variable)?
+            let asked = model::open(&args.model, &before, variable)?;
+            with_summaries(asked, &args.model, &before, &terms.going_back, variable)?
         }
     };
     let name = store::short_name(store.as_ref(), &info.id).await;

@@ -12,6 +12,7 @@ use crate::args::terms::policy_of;
 use crate::desk::model::{self, variable};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
+use crate::desk::summaries::with_summaries;
 use crate::desk::task;
 use crate::live::drive::Drive;
 use crate::term::fault::{Exit, Fault};
@@ -20,7 +21,9 @@ use crate::term::text;
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
-    let asked = model::open(&args.model, &model::Before::default(), variable)?;
+    let before = model::Before::default();
+    let asked = model::open(&args.model, &before, variable)?;
+    let asked = with_summaries(asked, &args.model, &before, &args.terms.going_back, variable)?;
     let typed = match args.prompt.as_deref() {
         Some("-") => Some(read_stdin()?),
         typed => typed.map(str::to_owned),

@@ -54,12 +54,21 @@ pub(crate) struct Asked {
     pub(crate) url: Option<String>,
     /// What variables have said of it, as flags, where the session has no reply yet that tells who was asked.
     pub(crate) named: Named,
+    /// Who is asked what branches came to, if a model is.
+    pub(crate) summaries: Option<Box<dyn Provider>>,
 }
 
 impl Asked {
     /// A model that only plays.
     pub(crate) fn scripted(provider: Box<dyn Provider>, words: &str) -> Self {
-        Asked { provider, words: words.to_owned(), tape: Tape::None, url: None, named: Named::default() }
+        Asked {
+            provider,
+            words: words.to_owned(),
+            tape: Tape::None,
+            url: None,
+            named: Named::default(),
+            summaries: None,
+        }
     }
 }
 
@@ -95,6 +104,7 @@ pub(crate) fn open(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Asked, Fault> {
     let last = before.last.as_ref();
+    let typed = &usual(typed, before, &env);
     if let Some(path) = &typed.replay {
         let player = cassette::play(path, last, typed.bounds())?;
         let words = player.words();
@@ -104,6 +114,7 @@ pub(crate) fn open(
             tape: Tape::Plays(player),
             url: None,
             named: Named::default(),
+            summaries: None,
         });
     }
     let known = again(typed, before, &env);
@@ -123,16 +134,33 @@ pub(crate) fn open(
             tape: Tape::None,
             url,
             named,
+            summaries: None,
         });
     };
     let file = cassette::record(path)?;
     let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
     let tape = Tape::Records(file, path.clone());
-    Ok(Asked { provider: choice.provider(Some(record), typed.bounds())?, words, tape, url, named })
+    Ok(Asked {
+        provider: choice.provider(Some(record), typed.bounds())?,
+        words,
+        tape,
+        url,
+        named,
+        summaries: None,
+    })
+}
+
+/// Returns what is typed, and for a new session what is usual where nothing is: what has answered a session goes on to,
+/// whatever is usual by now.
+pub(crate) fn usual(typed: &Model, before: &Before, env: impl Fn(&str) -> Option<String>) -> Model {
+    match before.last.is_none() && before.server.is_none() {
+        true => typed.or_usual(env),
+        false => typed.clone(),
+    }
 }
 
 /// Returns what would have to be typed to ask the server again that a session has asked; `None` if somebody says otherwise.
-fn again(typed: &Model, before: &Before, env: impl Fn(&str) -> Option<String>) -> Option<Model> {
+pub(crate) fn again(typed: &Model, before: &Before, env: impl Fn(&str) -> Option<String>) -> Option<Model> {
     let server = before.server.as_ref()?;
     let named = typed.provider.is_some() || typed.base_url.is_some() || typed.dialect.is_some();
     if named || env("TRUNKLINE_PROVIDER").is_some_and(|name| !name.trim().is_empty()) {
@@ -154,7 +182,7 @@ fn again(typed: &Model, before: &Before, env: impl Fn(&str) -> Option<String>) -
 
 /// Whom to ask, settled.
 #[derive(Debug)]
-struct Choice {
+pub(crate) struct Choice {
     base: BaseUrl,
     proof: Proof,
     asked: Origin,
@@ -172,7 +200,7 @@ enum Proof {
 }
 
 /// Settles whom to ask. `last` is who wrote the session's last reply; `env` looks variables up.
-fn choose(
+pub(crate) fn choose(
     typed: &Model,
     last: Option<&Origin>,
     env: impl Fn(&str) -> Option<String>,
@@ -255,7 +283,11 @@ fn is_everybodys(address: &str, provider: &str) -> bool {
 
 impl Choice {
     /// Returns the provider; what is asked and answered is also told to `record`.
-    fn provider(self, record: Option<Arc<dyn Record>>, bounds: Bounds) -> Result<Box<dyn Provider>, Fault> {
+    pub(crate) fn provider(
+        self,
+        record: Option<Arc<dyn Record>>,
+        bounds: Bounds,
+    ) -> Result<Box<dyn Provider>, Fault> {
         let wire = wire_of(&self.asked).expect("the name was made of an API");
         let (key, signer) = match self.proof {
             Proof::None => (None, None),

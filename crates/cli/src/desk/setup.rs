@@ -16,9 +16,10 @@ use trunkline_runtime::{Agent, AgentBuilder, Approval, Bounds, Compaction, Limit
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
+use crate::args::going_back::{GoingBack, Summaries};
 use crate::args::model::Model;
 use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
-use crate::desk::{policy, repository};
+use crate::desk::{policy, repository, settings};
 use crate::reading::session::Reading;
 use crate::term::fault::Fault;
 
@@ -217,6 +218,19 @@ pub(crate) fn for_moves(reading: &Reading) -> Result<Agent, Fault> {
 
 /// Refuses terms that ask for something that nothing comes of.
 pub(crate) fn check_terms(terms: &Terms) -> Result<(), Fault> {
+    let GoingBack { summaries, summary_model, summary_limits, .. } = &terms.going_back;
+    let needs_model = match (summary_model, summary_limits) {
+        (Some(_), _) => Some("--summary-model"),
+        (None, Some(_)) => Some("--summary-limits"),
+        (None, None) => None,
+    };
+    // Settings may say both, and a flag that no model is asked.
+    if let (Some(flag), true) =
+        (needs_model, *summaries != Some(Summaries::Model) && terms.settings.is_none())
+    {
+        return Err(Fault::usage(format!("{flag} is about summaries that a model writes, and none does"))
+            .hint("say --summaries model too"));
+    }
     let missing: Vec<&str> = [(terms.commit, "--commit"), (terms.bind, "--bind")]
         .into_iter()
         .filter_map(|(given, name)| (!given).then_some(name))
@@ -247,6 +261,7 @@ pub(crate) fn with_terms(
         _ => Vec::new(),
     };
     check_terms(terms)?;
+    settings::check_outside(terms.settings.as_deref(), folder.as_str())?;
     if terms.bind {
         folder.check_binding()?;
     }
@@ -266,7 +281,16 @@ pub(crate) fn with_terms(
 }
 
 fn reverts(terms: &Terms) -> Reverts {
-    let reverts = Reverts::default();
+    let mut reverts = Reverts::default();
+    let GoingBack { lessons, prune, revert_price, stall, .. } = &terms.going_back;
+    if let Some(lessons) = lessons {
+        reverts.render = lessons.value;
+    }
+    reverts.render.prune = prune.as_ref().and_then(|prune| prune.value);
+    reverts.rates = revert_price.as_ref().map(|price| price.value.clone());
+    if let Some(stall) = stall {
+        reverts.stall = stall.value.clone();
+    }
     let reverts = match terms.left_prompts {
         None => reverts,
         Some(LeftPrompts::Refuse) => reverts.prompts(Prompts::Refuse),

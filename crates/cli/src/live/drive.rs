@@ -9,12 +9,13 @@ use std::sync::{Arc, OnceLock};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
-use trunkline_providers::{ErrorKind, ProviderError};
+use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
-use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop, decided_runs};
+use trunkline_runtime::{Agent, Cancel, Limit, ModelSummarizer, RuntimeError, Session, Stop, decided_runs};
 use trunkline_session_store::{SessionStore, StoreError};
 
+use crate::args::going_back::SummaryLimits;
 use crate::args::model::Model;
 use crate::args::terms::{Policy, Terms};
 use crate::desk::again::model_flags;
@@ -26,6 +27,7 @@ use crate::desk::store;
 use crate::live::approve::AtTerminal;
 use crate::live::interrupt;
 use crate::live::progress::Progress;
+use crate::live::summaries::await_summaries;
 use crate::reading::session::Reading;
 use crate::shown::tree;
 use crate::shown::usage::cost;
@@ -86,6 +88,9 @@ impl<'a> Drive<'a> {
         let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
             .retries(setup::retries(self.model))
             .on_event(self.progress.observer());
+        if let Some(provider) = asked.summaries {
+            builder = builder.summarizer(self.summarizer(provider));
+        }
         if let Some(instructions) = instructions {
             builder = builder.system(instructions);
         }
@@ -113,6 +118,15 @@ impl<'a> Drive<'a> {
         Ok(builder.build()?)
     }
 
+    /// Returns who says what branches came to, within what it may cost.
+    fn summarizer(&self, provider: Box<dyn Provider>) -> ModelSummarizer {
+        let limits = self.terms.going_back.summary_limits.as_ref();
+        let (tokens, bytes) = limits.map_or(SummaryLimits::DEFAULT, |limits| limits.value);
+        let progress = Arc::clone(&self.progress);
+        let summarizer = ModelSummarizer::new(provider).max_output_tokens(tokens).quoted_bytes(bytes);
+        summarizer.on_usage(move |usage| progress.spent(usage))
+    }
+
     pub(crate) async fn go(
         &self,
         mut session: Session,
@@ -130,8 +144,11 @@ impl<'a> Drive<'a> {
             Some(prompt) => session.prompt(prompt, &cancel).await,
             None => session.resume(&cancel).await,
         };
-        watching.abort();
         self.progress.end_line();
+        if stop.is_ok() {
+            await_summaries(&self.progress, &mut session, &cancel).await;
+        }
+        watching.abort();
         let name = store::short_name(store, session.id()).await;
         let changed = match &stop {
             Err(
@@ -407,6 +424,9 @@ impl<'a> Drive<'a> {
         }
         if let Some(who) = self.terms.on_stall.and_then(|who| who.to_possible_value()) {
             flags.push_str(&format!(" --on-stall {}", who.get_name()));
+        }
+        for (name, value) in self.terms.going_back.flags() {
+            flags.push_str(&format!(" {name} {}", shell::quoted(&text::one_line(&value, 200))));
         }
         if let Some(window) = self.terms.window {
             flags.push_str(&format!(" --window {window}"));

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, StopReason, Usage};
+use trunkline_message_tree::{
+    Author, Message, MessageTree, MoveId, MoveKind, NodeId, Role, StopReason, Usage,
+};
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
@@ -63,6 +65,8 @@ struct Told {
     /// Tool and arguments of the calls that were seen.
     calls: Calls,
     usage: Usage,
+    /// The steps back whose summary is still asked for.
+    summaries: HashSet<MoveId>,
     /// The results that were told not to fit.
     cuts: HashSet<String>,
 }
@@ -111,6 +115,16 @@ impl Progress {
         self.told().usage
     }
 
+    /// Counts what was asked beside the conversation.
+    pub(crate) fn spent(&self, usage: &Usage) {
+        add(&mut self.told().usage, *usage);
+    }
+
+    /// Returns how many summaries are still asked for.
+    pub(crate) fn summaries_asked(&self) -> usize {
+        self.told().summaries.len()
+    }
+
     /// Returns how many attempts to ask the model came to nothing since the start.
     pub(crate) fn failed_attempts(&self) -> u32 {
         self.told().failed_attempts
@@ -141,7 +155,8 @@ impl Progress {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn line(&self, line: &str) {
+    /// Says something on a line of its own.
+    pub(crate) fn line(&self, line: &str) {
         self.end_line();
         if !self.quiet {
             tell(&format!("{line}\n"));
@@ -190,6 +205,23 @@ impl Progress {
             }
             Event::Reverted(record) => self.line(&reverted(record)),
             Event::RevertUnread(request) => self.line(&unread(request)),
+            Event::SummaryAsked { head_move } => {
+                self.told().summaries.insert(*head_move);
+                let told = format!("… asking what came of the branch that {head_move} left");
+                self.line(&paint(DIM, &told));
+            }
+            Event::LateSummary(note) => {
+                self.told().summaries.remove(&note.made_by);
+                let told = format!("⤺ what {} left came to: {}", note.made_by, one_line(&note.text(), 300));
+                self.line(&paint(MAGENTA, &told));
+            }
+            Event::SummaryFailed { head_move, reason } => {
+                self.told().summaries.remove(head_move);
+                let why = one_line(reason, 200);
+                let told =
+                    format!("⤺ no summary of what {head_move} left: {why}; the note says what was called");
+                self.line(&paint(YELLOW, &told));
+            }
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &step_back::shown(open)))
             }
