@@ -54,6 +54,9 @@ A file of rules says what is done unasked, asked, or never; what it does not spe
 A file of settings, ~/.config/trunkline/settings.json or that of TRUNKLINE_SETTINGS, says what need not be typed each time, such as
   {\"model\": \"claude-sonnet-5-5\", \"max_turns\": 80, \"summaries\": \"model\", \"lessons\": {\"turns\": 8, \"count\": 4}}
 
+With --plan the model reads and proposes a plan; you approve it, change it or refuse it with a reason, here or with `trunkline resolve`.
+A plan permits nothing by itself: after it you are asked as without.
+
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
   AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";
 

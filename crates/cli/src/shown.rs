@@ -12,6 +12,7 @@ pub(crate) mod links;
 pub(crate) mod moves;
 pub(crate) mod nodes;
 pub(crate) mod parts;
+pub(crate) mod plan;
 pub(crate) mod proposal;
 pub(crate) mod rule;
 pub(crate) mod session;

@@ -4,6 +4,7 @@
 
 pub(crate) mod confirm;
 pub(crate) mod counter;
+pub(crate) mod editor;
 pub(crate) mod fault;
 pub(crate) mod fit;
 pub(crate) mod limits;

@@ -31,6 +31,7 @@ mod narrow;
 mod notes;
 mod others;
 mod piping;
+mod planning;
 mod removing;
 mod retrying;
 mod reverts;

@@ -363,7 +363,7 @@ fn an_answer_to_a_plan_is_taken_once_and_another_text_only_of_a_plan() {
             plan!("c1"),
             "\n",
             r#"model: shell c2 {"command":"make"}"#,
-            "\nhush\n> do it\ntell\nedit p1 Greet\\n1. loudly\nedit p1 Greet\\n1. loudly\nedit p1 Greet\\n1. softly\n",
+            "\nhush\n> do it\ntell\nedit p1 Greet\\n1. loudly\nedit p1 Greet\\n1. loudly\nedit p1 Greet\\n1. softly\napprove p1\n",
             "discard p1 no\nhush\nresume\ntell\nedit p2 Greet\\n1. loudly\nclose abandon it is over\nhush\nshow decisions"
         ),
         expect![[r#"
@@ -375,6 +375,8 @@ fn an_answer_to_a_plan_is_taken_once_and_another_text_only_of_a_plan() {
                 + runtime/call_finished
             edit p1 Greet\n1. loudly
             edit p1 Greet\n1. softly
+                p1 was approved already, with another text
+            approve p1
                 p1 was approved already, with another text
             discard p1 no
                 p1 was already approved by person; it is applied
@@ -398,6 +400,33 @@ fn a_session_that_never_asked_for_a_plan_has_no_tool_for_one() {
                 edit, read, shell
             show results
                 not run: there is no tool "propose_plan"; there are: edit, read, shell
+        "#]],
+    );
+}
+
+#[test]
+fn a_demand_that_comes_with_words_to_an_open_run_is_in_one_batch_with_them() {
+    check(
+        concat!(
+            "unauthorized:\nhush\n> do it\nplans\n",
+            r#"model: shell c1 {"command":"make"}"#,
+            "\nmodel: done\ntell\n> with a plan"
+        ),
+        expect![[r#"
+            > with a plan
+                + n2 under n1 person: with a plan
+                + resolve/plan_mode
+              request
+                + n3 under n2 model: shell c1
+              answer c1 "not run: a plan has to be approved first, and shell may change something. Look with tools that only read, and propose a plan with `propose_plan`."
+                + runtime/call_finished
+              settle
+                + n4 under n3 harness: c1: not run: a plan has to be approved first, and shell may change something. Look with tools that only read, and propose a plan with `propose_plan`.
+              request
+                + n5 under n4 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
         "#]],
     );
 }

@@ -16,6 +16,7 @@ Exit codes: 0 done as wanted, or left to the writer · 1 refused, failed, or not
 can be asked and --yes is not given
 
 Examples:
+  trunkline resolve p1 apply --edit                  a plan of `run --plan`, changed in your editor
   trunkline resolve p3 apply --only src/a.rs --only src/b.rs
   trunkline resolve p3 discard --reason \"the file is generated\"
   trunkline resolve all apply -s last --yes";
@@ -33,6 +34,9 @@ pub(crate) struct Resolve {
     /// Apply this file of it, and discard the others; several may be given
     #[arg(long, value_name = "FILE", requires = "action")]
     pub(crate) only: Vec<String>,
+    /// Approve another text of a plan: that of a file, of stdin with `-`, or of your editor if none is named
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", requires = "action")]
+    pub(crate) edit: Option<String>,
     /// Id, the beginning of one, or `last` [default: all; for one proposal where it waits, else last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,

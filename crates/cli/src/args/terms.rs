@@ -19,6 +19,9 @@ pub(crate) struct Terms {
     /// Approve everything: the same as --policy always
     #[arg(long, short, conflicts_with = "policy")]
     pub(crate) yes: bool,
+    /// Let nothing be done but reading before you have approved a plan that the model proposes; under every policy, also --yes
+    #[arg(long)]
+    pub(crate) plan: bool,
     /// Never ask at the terminal: what needs you stops the run, and waits for `trunkline resolve`
     #[arg(long)]
     pub(crate) non_interactive: bool,

@@ -4,6 +4,7 @@ mod decision;
 mod drift;
 mod found;
 mod listing;
+mod planned;
 mod results;
 mod several;
 mod shown;
@@ -21,6 +22,7 @@ use crate::desk::person::user;
 use crate::desk::place::Place;
 use crate::reading::session::Reading;
 use crate::shown::parts::{chosen, left_out, parts};
+use crate::shown::plan::{self, is_plan};
 use crate::shown::proposal::state_style;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -46,6 +48,9 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             Action::Discard => Verdict::Discard,
             Action::Undo => return Err(Fault::usage("undo takes back one proposal; name it")),
         };
+        if args.edit.is_some() {
+            return Err(Fault::usage("--edit changes the text of one plan; name it in place of `all`"));
+        }
         return several::run(args, &said(args, verdict), &store, place).await;
     }
     let rest = match args.action {
@@ -82,6 +87,9 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         _ => {}
     }
     let mut said = said(args, verdict);
+    if let Some(file) = &args.edit {
+        said.plan = planned::text_of(args, file, (&group, entry), (verdict, place))?;
+    }
     if !args.only.is_empty() {
         if verdict == Verdict::Discard {
             return Err(Fault::usage("a part cannot be discarded; apply the others with --only"));
@@ -115,7 +123,8 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
         Came::Stands(state, why) => {
-            out::print(&format!("{} {}\n", wish.id, paint(state_style(*state), &state.to_string())))?;
+            let word = if is_plan(entry) { plan::word(*state) } else { state.to_string() };
+            out::print(&format!("{} {}\n", wish.id, paint(state_style(*state), &word)))?;
             if !why.is_empty() {
                 tell(&format!("{why}\n"));
             }

@@ -7,7 +7,7 @@ use crate::args::Listing;
 use crate::desk::clock::now;
 use crate::desk::place::{Place, Store};
 use crate::desk::standing::{RUNNING, Standing, UNREADABLE};
-use crate::shown::session::{self, OPEN, WAITS, short};
+use crate::shown::session::{self, OPEN, PLAN_WAITS, WAITS, short};
 use crate::shown::time::ago;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
@@ -45,6 +45,13 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
         tell(&nothing(args, &all, place));
     } else {
         out::print(&table(&listed, &all))?;
+        for one in listed.iter().filter(|one| one.state == PLAN_WAITS) {
+            let name = short(&one.found.info.id, &all);
+            tell(&paint(
+                DIM,
+                &format!("  look at the plan  {}\n", place.command(&format!("resolve -s {name}"))),
+            ));
+        }
     }
     if unread {
         tell(&paint(DIM, &format!("  look at it  {}\n", place.command("doctor"))));
@@ -114,7 +121,7 @@ fn table(listed: &[Listed], all: &[SessionInfo]) -> String {
         }
         let style = match state.as_str() {
             RUNNING => GREEN,
-            WAITS | OPEN => YELLOW,
+            WAITS | PLAN_WAITS | OPEN => YELLOW,
             UNREADABLE => RED,
             _ => PLAIN,
         };

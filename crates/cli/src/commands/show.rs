@@ -17,6 +17,7 @@ use crate::shown::call::main_argument;
 use crate::shown::links::Links;
 use crate::shown::moves::declined;
 use crate::shown::nodes::span;
+use crate::shown::plan;
 use crate::shown::time::ago;
 use crate::shown::tree::{REDONE, note_word, redone};
 use crate::shown::tree_json::{add_link, add_standings, verdicts_json};
@@ -26,6 +27,7 @@ use crate::shown::{session, standing};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::term::tell::tell;
 use crate::term::text::{first_lines, one_line, safe};
 
 /// How much of a result or of the instructions is shown unasked.
@@ -81,7 +83,15 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
             shown.push_str(&format!("{}\n\n", verdict(decision)));
         }
     }
+    if one.is_none() {
+        shown.push_str(&plan::standing(&reading).unwrap_or_default());
+    }
     out::print(&shown)?;
+    if let Some(entry) = plan::waiting(reading.proposals()).filter(|_| one.is_none()) {
+        let name = store::short_name(store.as_ref(), &info.id).await;
+        let commands = plan::commands(entry.id, &name).map(|(what, command)| (what, place.command(&command)));
+        tell(&plan::next(commands));
+    }
     Ok(Exit::Done)
 }
 

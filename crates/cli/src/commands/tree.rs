@@ -6,9 +6,11 @@ use crate::args::Tree;
 use crate::desk::place::Place;
 use crate::desk::store;
 use crate::reading::session::Reading;
+use crate::shown::plan;
 use crate::shown::tree::{drawn_nodes, picture};
 use crate::shown::tree_json::as_json;
 use crate::term::fault::{Exit, Fault};
+use crate::term::tell::tell;
 use crate::term::{out, screen};
 
 /// `trunkline tree`.
@@ -24,6 +26,12 @@ pub(crate) async fn run(args: &Tree, place: &Place) -> Result<Exit, Fault> {
         let shown = drawn_nodes(&reading, screen::width(), args.all);
         reading.fill_with_calls(store.as_ref(), &shown).await?;
         out::print(&picture(&reading, screen::width(), args.all))?;
+        if let Some(entry) = plan::waiting(reading.proposals()) {
+            let name = store::short_name(store.as_ref(), &info.id).await;
+            let commands =
+                plan::commands(entry.id, &name).map(|(what, command)| (what, place.command(&command)));
+            tell(&plan::next(commands));
+        }
     }
     Ok(Exit::Done)
 }

@@ -41,6 +41,11 @@ const ABOUT_REVERT: &str = "
 When a way has turned out to be wrong, don't pile further attempts on top of it: put the files back if they were changed, \
 then call `revert_to_state` with the last node to keep and one line on what you learned.";
 
+const ABOUT_PLAN: &str = "
+
+Nothing may be changed before a plan is approved, and commands do not run before that either. First look at what the task touches, then call \
+`propose_plan` with what you will do, step by step. Once it is approved, work by the text that the call returns.";
+
 /// The folder that a session works in, and whether it is there.
 pub(crate) struct Folder {
     path: Option<PathBuf>,
@@ -268,11 +273,13 @@ pub(crate) fn with_terms(
     // A session without a folder has nothing to commit.
     let commits = terms.commit && folder.path.is_some();
     let builder = builder.rules(rules).limits(limits).commits(commits).keeps_intents(true);
-    let builder = builder.binds(terms.bind).names_decisions(terms.trailer).approval(match chosen {
-        Policy::Person | Policy::Rules(_) => Approval::Person,
-        Policy::Model => Approval::Model,
-        Policy::Always => Approval::Always,
-    });
+    let builder = builder.plan_mode(terms.plan).binds(terms.bind).names_decisions(terms.trailer).approval(
+        match chosen {
+            Policy::Person | Policy::Rules(_) => Approval::Person,
+            Policy::Model => Approval::Model,
+            Policy::Always => Approval::Always,
+        },
+    );
     let builder = match terms.window {
         Some(window) => builder.with_compaction(Compaction::new(CompactPolicy::new(window))),
         None => builder,
@@ -314,7 +321,9 @@ pub(crate) fn bounds(terms: &Terms, retries: Option<u32>) -> Bounds {
 
 /// Returns the instructions of a new session.
 pub(crate) fn instructions(terms: &Terms) -> String {
-    if terms.no_revert { INSTRUCTIONS.to_owned() } else { format!("{INSTRUCTIONS}{ABOUT_REVERT}") }
+    let about_revert = if terms.no_revert { "" } else { ABOUT_REVERT };
+    let about_plan = if terms.plan { ABOUT_PLAN } else { "" };
+    format!("{INSTRUCTIONS}{about_revert}{about_plan}")
 }
 
 /// Stands where a model would be in commands that ask none.

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+use trunkline_runtime::PlanRecord;
 use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::Decision;
-use trunkline_runtime::resolve_queue::State;
+use trunkline_runtime::resolve_queue::{Change, Event, State};
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
 
 use crate::reading::session::Reading;
-use crate::shown::session::{OPEN, WAITS, state};
+use crate::shown::session::{OPEN, PLAN_WAITS, WAITS, state};
 use crate::shown::verdict::outcome;
 use crate::term::fault::Fault;
 
@@ -27,24 +29,45 @@ pub(crate) fn unsettled() -> impl Iterator<Item = NoteQuery> {
 /// The sessions of a store in which something is open.
 pub(crate) struct Standing {
     waiting: HashSet<SessionId>,
+    /// Those of them in which a plan waits, and those of which that is not known.
+    plans: HashSet<SessionId>,
+    unsure: HashSet<SessionId>,
     open: HashSet<SessionId>,
 }
 
 impl Standing {
     /// Asks the store, a few times for all sessions together.
     pub(crate) async fn of(store: &dyn SessionStore) -> Result<Self, StoreError> {
-        let mut waiting = HashSet::new();
+        let (mut waiting, mut plans, mut unsure) = (HashSet::new(), HashSet::new(), HashSet::new());
         for query in unsettled() {
-            waiting.extend(store.notes(&query).await?.into_iter().map(|found| found.session));
+            for found in store.notes(&query).await? {
+                match serde_json::from_str::<Event<Value>>(&found.body).map(|event| event.change) {
+                    Ok(Change::Staged(proposal)) if PlanRecord::of_proposal(&proposal).is_some() => {
+                        plans.insert(found.session.clone());
+                    }
+                    // Somebody was asked since it was staged: what it was is not said again.
+                    Ok(Change::Cancelled { .. }) => drop(unsure.insert(found.session.clone())),
+                    _ => {}
+                }
+                waiting.insert(found.session);
+            }
         }
         let open = store.notes(&across::open_runs()).await?.into_iter().map(|found| found.session);
-        Ok(Standing { waiting, open: open.collect() })
+        Ok(Standing { waiting, plans, unsure, open: open.collect() })
     }
 
     /// Says in a word or two where a session stands. One that cannot be read does not hide the others.
     pub(crate) async fn state(&self, store: &dyn SessionStore, info: &SessionInfo) -> Result<String, Fault> {
         if store.holder(&info.id).await?.is_some() {
             return Ok(RUNNING.to_owned());
+        }
+        if self.plans.contains(&info.id) {
+            return Ok(PLAN_WAITS.to_owned());
+        }
+        if self.unsure.contains(&info.id)
+            && let Ok(reading) = Reading::outline(store, info).await
+        {
+            return Ok(state(&reading));
         }
         if self.waiting.contains(&info.id) {
             return Ok(WAITS.to_owned());

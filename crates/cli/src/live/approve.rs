@@ -4,16 +4,21 @@
 //! must be able to go away from it. What was typed before the question is not an answer to it.
 
 mod always;
+mod keyboard;
+mod planned;
+mod said;
 
 use std::io::{BufRead, IsTerminal};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
-use trunkline_runtime::{Decider, Said};
+use trunkline_runtime::{Decider, PlanRecord, Said};
 
-use crate::desk::person::user;
+use self::keyboard::{Keyboard, Lines};
+use self::said::says;
 use crate::shown::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::shown::proposal::preview;
 use crate::shown::rule;
@@ -25,7 +30,8 @@ const SHOWN_LINES: usize = 40;
 
 /// A person at a terminal.
 pub(crate) struct AtTerminal {
-    lines: Mutex<mpsc::UnboundedReceiver<String>>,
+    lines: Mutex<Lines>,
+    keyboard: Arc<Keyboard>,
 }
 
 impl AtTerminal {
@@ -35,25 +41,32 @@ impl AtTerminal {
             return None;
         }
         let (send, lines) = mpsc::unbounded_channel();
+        let keyboard = Arc::new(Keyboard::default());
+        let of_thread = Arc::clone(&keyboard);
         let read = move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+                of_thread.note(&line);
                 if send.send(line).is_err() {
                     return;
                 }
+                of_thread.wait();
             }
         };
         std::thread::Builder::new().name("answers".to_owned()).spawn(read).ok()?;
-        Some(AtTerminal { lines: Mutex::new(lines) })
+        Some(AtTerminal { lines: Mutex::new(lines), keyboard })
     }
 }
-
-type Lines = mpsc::UnboundedReceiver<String>;
 
 #[async_trait]
 impl Decider for AtTerminal {
     async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
         let mut lines = self.lines.lock().await;
         while lines.try_recv().is_ok() {}
+        // All of a plan is shown: what is approved is what was read.
+        if let Some(plan) = PlanRecord::of_proposal(&proposal.proposal) {
+            tell(&format!("\n{}", preview(proposal, usize::MAX).0));
+            return planned::decide(&plan.text(), &mut lines, &self.keyboard).await;
+        }
         let (shown, more) = preview(proposal, SHOWN_LINES);
         tell(&format!("\n{shown}"));
         let question = question(proposal, more);
@@ -100,12 +113,6 @@ fn question(proposal: &Entry<Value>, more: usize) -> String {
         question.push_str(&format!(" · [s]how {more} more lines"));
     }
     question + ":"
-}
-
-fn says(verdict: Verdict, reason: &str) -> Said {
-    let mut said = Said::new(verdict, reason);
-    said.name = user();
-    said
 }
 
 /// Lets a person choose among the files. `None` outside if the terminal went away, inside if they chose nothing.

@@ -12,7 +12,9 @@ use trunkline_message_tree::{Author, MessageTree};
 use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
-use trunkline_runtime::{Agent, Cancel, Limit, ModelSummarizer, RuntimeError, Session, Stop, decided_runs};
+use trunkline_runtime::{
+    Agent, Cancel, Limit, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
+};
 use trunkline_session_store::{SessionStore, StoreError};
 
 use crate::args::going_back::SummaryLimits;
@@ -29,9 +31,9 @@ use crate::live::interrupt;
 use crate::live::progress::Progress;
 use crate::live::summaries::await_summaries;
 use crate::reading::session::Reading;
-use crate::shown::tree;
 use crate::shown::usage::cost;
 use crate::shown::verdict::{outcome, short_commit};
+use crate::shown::{plan, proposal, tree};
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
 use crate::term::tell::tell;
@@ -57,7 +59,8 @@ pub(crate) struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     pub(crate) fn new(place: &'a Place, model: &'a Model, terms: &'a Terms, policy: Policy) -> Self {
-        let never = policy == Policy::Always || terms.non_interactive;
+        // No policy approves a plan.
+        let never = (policy == Policy::Always && !terms.plan) || terms.non_interactive;
         let person = if never { None } else { AtTerminal::find().map(Arc::new) };
         let asks = matches!(policy, Policy::Person | Policy::Rules(_));
         let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
@@ -69,6 +72,14 @@ impl<'a> Drive<'a> {
     /// Tells of what is recorded or played when the drive has ended.
     pub(crate) fn beside(self, tape: Tape) -> Self {
         Drive { tape, ..self }
+    }
+
+    /// Asks about the plan that a session needs, whoever decides on all else.
+    pub(crate) fn asking_about_plans(mut self, needed: bool) -> Self {
+        if needed && self.person.is_none() && !self.terms.non_interactive {
+            self.person = AtTerminal::find().map(Arc::new);
+        }
+        self
     }
 
     /// Draws the tree when the drive has ended.
@@ -134,6 +145,7 @@ impl<'a> Drive<'a> {
         prompt: Option<&str>,
     ) -> Result<Exit, Fault> {
         self.progress.know(session.tree());
+        self.progress.know_plans(session.proposals());
         // Something will happen, so it need not be waited for.
         if prompt.is_some() || session.proposals().unsettled().next().is_some() {
             self.progress.open();
@@ -275,6 +287,17 @@ impl<'a> Drive<'a> {
         let mut next = Vec::new();
         let resume = self.place.command(&format!("resume {name}{}{}", self.again(), flag(self.tape.flag())));
         match stop {
+            Stop::Waiting(_) if plan::waiting(session.proposals()).is_some() => {
+                end.push_str(&paint(YELLOW, "a plan waits for you; nothing but reading is done before\n"));
+                if let Some(entry) = plan::waiting(session.proposals()) {
+                    // Whoever was asked has it before their eyes.
+                    let limit = if self.person.is_some() { 0 } else { usize::MAX };
+                    end.push_str(&proposal::preview(entry, limit).0);
+                    let typed = plan::commands(entry.id, name);
+                    next.extend(typed.map(|(what, command)| (what, self.place.command(&command))));
+                }
+                next.push(("go on", resume.clone()));
+            }
             Stop::Waiting(waiting) => {
                 end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
                 // A command keeps the turn open, and edits of that turn wait with it.
@@ -475,6 +498,9 @@ impl<'a> Drive<'a> {
             "changed": changed,
             "error": error,
         });
+        if let (Ok(Stop::Waiting(_)), Some(entry)) = (stop, plan::waiting(session.proposals())) {
+            told["plan"] = json!(PlanRecord::of_proposal(&entry.proposal));
+        }
         if let Some(notes) = self.notes.get().filter(|notes| !notes.is_empty()) {
             told["notes"] = json!(notes);
         }

@@ -12,15 +12,16 @@ use trunkline_message_tree::{
     Author, Message, MessageTree, MoveId, MoveKind, NodeId, Role, StopReason, Usage,
 };
 use trunkline_providers::Event as Streamed;
-use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
+use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Notice, ProposalId, Queue};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
-use trunkline_runtime::{Attempt, Cause, Event, revert};
+use trunkline_runtime::{Attempt, Cause, Event, PlanRecord, revert};
 
 use crate::live::unbound;
 use crate::shown::call::{finished, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::files::{named_files, still_staged};
 use crate::shown::moves::{moved_line, reverted, unread};
+use crate::shown::plan::{NEEDED, is_plan};
 use crate::shown::verdict::verdict;
 use crate::shown::{binding, rule, step_back};
 use crate::term::limits::duration;
@@ -67,6 +68,8 @@ struct Told {
     usage: Usage,
     /// The steps back whose summary is still asked for.
     summaries: HashSet<MoveId>,
+    /// The proposals that are plans.
+    plans: HashSet<ProposalId>,
     /// The results that were told not to fit.
     cuts: HashSet<String>,
 }
@@ -108,6 +111,12 @@ impl Progress {
         if let Some((id, node)) = tree.trunk().nodes().next_back() {
             remember(&mut self.told().calls, id, node.message());
         }
+    }
+
+    /// Makes the plans known that were proposed before.
+    pub(crate) fn know_plans(&self, proposals: &Queue<Value>) {
+        let plans = proposals.unsettled().filter(|entry| is_plan(entry)).map(|entry| entry.id);
+        self.told().plans.extend(plans);
     }
 
     /// Returns what the replies since the start have cost, as far as their providers said.
@@ -249,6 +258,7 @@ impl Progress {
                 // Told with its reason as a revert, or by what follows as a merge.
                 _ => {}
             },
+            Event::PlanAsked => self.line(&paint(DIM, &format!("· {NEEDED}"))),
             Event::Decided(decision) => self.line(&verdict(decision)),
             Event::Bound { .. } if self.quiet => {}
             Event::NotBound { .. } if !self.unbound.is_news(event) => {}
@@ -415,6 +425,9 @@ impl Progress {
     fn proposal(&self, event: &Proposed<Value>) {
         let id = event.proposal;
         if let Some(proposal) = staged(event) {
+            if PlanRecord::of_proposal(proposal).is_some() {
+                self.told().plans.insert(id);
+            }
             let mut line = format!(
                 "{} {} {}",
                 paint(YELLOW, "±"),
@@ -430,7 +443,9 @@ impl Progress {
             }
             return self.line(&line);
         }
-        if let Some(line) = changes::told(event) {
+        // Of a plan nothing is done: that it was approved says all.
+        let is_done = matches!(event.change, Change::Finished { .. }) && self.told().plans.contains(&id);
+        if let Some(line) = changes::told(event).filter(|_| !is_done) {
             self.line(&line);
         }
     }

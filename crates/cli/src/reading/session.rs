@@ -8,7 +8,7 @@ use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, RunId};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Queue, Rules};
 use trunkline_runtime::session_machine::reading::unanswered::Standing;
-use trunkline_runtime::{Asked, GivenTask, View, revert};
+use trunkline_runtime::{Asked, GivenTask, PlanRecord, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
 use crate::reading::marks::Marks;
@@ -114,6 +114,21 @@ impl Reading {
 
     pub(crate) fn proposals(&self) -> &Queue<Value> {
         self.view.proposals()
+    }
+
+    /// Returns the plan that a proposal is, as it was proposed; `None` if it is none.
+    pub(crate) fn plan(&self, id: ProposalId) -> Option<PlanRecord> {
+        self.view.plan(id)
+    }
+
+    /// Returns what a person has made of a plan before they approved it.
+    pub(crate) fn edited_plan(&self, id: ProposalId) -> Option<&PlanRecord> {
+        self.view.edited_plan(id)
+    }
+
+    /// Returns whether nothing but reading is done in it before a person approves a plan.
+    pub(crate) fn needs_plan(&self) -> bool {
+        self.view.needs_plan()
     }
 
     /// The rules that were given in it, also those that do not count any more.

@@ -21,7 +21,7 @@ pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
 /// Returns the argument that says most, or all of them if none is known to.
 pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
-    let known = ["path", "command", "pattern", "query", "id", "step", "name", "url"];
+    let known = ["path", "command", "pattern", "query", "id", "step", "name", "url", "title"];
     if let (Some(from), Some(to)) = (end(&parsed, "from"), end(&parsed, "to")) {
         return one_line(&format!("{from} → {to}"), limit);
     }

@@ -4,10 +4,13 @@ use serde_json::{Value, json};
 use trunkline_session_store::{SessionId, SessionInfo};
 
 use crate::reading::session::Reading;
+use crate::shown::plan;
 use crate::shown::verdict::outcome;
 
 /// The state of a session that a proposal holds up.
 pub(crate) const WAITS: &str = "waits for you";
+/// The state of a session in which a plan waits.
+pub(crate) const PLAN_WAITS: &str = "a plan waits";
 /// The state of a session without a verdict on its latest run.
 pub(crate) const OPEN: &str = "open";
 /// Fewer characters of an id are never shown: the milliseconds of version 7 (RFC 9562, 5.7) and the dash in them, so that
@@ -29,6 +32,9 @@ pub(crate) fn short<'a>(id: &'a SessionId, all: &[SessionInfo]) -> &'a str {
 
 /// Says in a word or two where a session stands.
 pub(crate) fn state(reading: &Reading) -> String {
+    if plan::waiting(reading.proposals()).is_some() {
+        return PLAN_WAITS.to_owned();
+    }
     if reading.waiting().next().is_some() {
         return WAITS.to_owned();
     }

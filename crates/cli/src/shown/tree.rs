@@ -13,9 +13,9 @@ use crate::reading::marks::Marks;
 use crate::reading::session::Reading;
 use crate::shown::links::{Links, name_style};
 use crate::shown::nodes::span;
-use crate::shown::step_back;
 use crate::shown::tree_words::{role_style, words};
 use crate::shown::verdict::verdict;
+use crate::shown::{plan, step_back};
 use crate::term::style::{BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::term::text::{count, one_line, wrapped};
 
@@ -412,7 +412,8 @@ impl<'a> Drawing<'a> {
     fn foot(&self) -> String {
         let reading = self.reading;
         let mut foot = String::new();
-        for entry in reading.waiting() {
+        foot.push_str(&plan::standing(reading).unwrap_or_default());
+        for entry in reading.waiting().filter(|entry| !plan::is_plan(entry)) {
             let label = one_line(&entry.proposal.label, self.width.saturating_sub(30).max(40));
             foot.push_str(&format!(
                 "{} {} {label} {}\n",

@@ -144,8 +144,11 @@ pub fn decide_each(
                 discarded.extend(chain.queue.get(id).cloned());
             }
         }
-        if let (Ok(Answer::Already(_)), Some(entry), Some(text)) = (&answer, queue.get(id), &said.plan) {
-            decided.push((id, propose::check_approved(view, entry, text)));
+        if let (Ok(Answer::Already(_)), Some(entry)) = (&answer, queue.get(id))
+            && view.state.resolve.plans.is_plan(id)
+            && said.verdict == Verdict::Approve
+        {
+            decided.push((id, propose::check_approved(view, entry, said.plan.as_ref())));
             continue;
         }
         decided.push((id, answer.map(drop).map_err(refused)));

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::acts::asked::Asked;
 use crate::acts::plan::Plan;
+use crate::acts::propose::ask_for_plan;
 use crate::acts::question::Pause;
 use crate::acts::task::new_intent;
 use crate::acts::view::View;
@@ -13,6 +14,7 @@ use crate::notes;
 use crate::notes::record::entries;
 use crate::notes::{resolve, task};
 use crate::rules::opening::{self, Purpose};
+use crate::rules::plans;
 use crate::words::error::RuntimeError;
 use crate::words::start::Start;
 
@@ -38,6 +40,10 @@ pub fn prompt_with(view: &View<'_>, asked: &mut Asked<'_>, content: &[Content]) 
     let node = draft.append(message, view.at)?;
     let mut records = entries(draft);
     records.extend(opening(view, beginning, &goal, node)?);
+    // In a run that was opened under other terms.
+    if plans::is_due(view.state, view.setup) {
+        records.extend(ask_for_plan(view)?.records);
+    }
     Ok(Plan::of(records))
 }
 

@@ -108,17 +108,17 @@ pub(super) fn approve(
     Ok(Approved { place, note: notes::plan::approved(&note, at), text })
 }
 
-/// Refuses to take an approval of another text than was approved before for the same one.
+/// Refuses to take an approval of another text than was approved before for the same one: whoever gave it would believe that theirs
+/// counts.
 pub(super) fn check_approved(
     view: &View<'_>,
     entry: &Entry<Value>,
-    text: &PlanText,
+    text: Option<&PlanText>,
 ) -> Result<(), RuntimeError> {
-    let approved = match view.state.resolve.plans.edited(entry.id) {
-        Some(edited) => edited.text(),
-        None => proposed(entry)?.text(),
-    };
-    match tidied(text)? == approved {
+    let proposed = proposed(entry)?.text();
+    let approved = view.state.resolve.plans.edited(entry.id).map(PlanRecord::text);
+    let text = text.map(tidied).transpose()?;
+    match text.as_ref().unwrap_or(&proposed) == approved.as_ref().unwrap_or(&proposed) {
         true => Ok(()),
         false => {
             let reason = format!("{} was approved already, with another text", entry.id);

@@ -15,7 +15,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::acts::{bind, compact};
 use crate::rules::answers::brought_nothing;
-use crate::rules::{choices, compaction, hooks, spending, waiting};
+use crate::rules::{choices, compaction, hooks, plans, spending, waiting};
 use crate::words::stop::{Limit, Stop};
 
 pub use facts::{Facts, Spent};
@@ -63,8 +63,7 @@ fn before_all(view: &View<'_>, facts: &Facts) -> Option<Step> {
         return Some(Step::AskGit);
     }
     // Before anything of an open turn runs: it may have been begun under other terms.
-    let run = state.decision.run.as_ref().filter(|run| setup.plans && run.restoring.is_none());
-    if run.is_some_and(|run| !state.resolve.plans.was_asked_in(&run.record.id().to_string())) {
+    if plans::is_due(state, setup) {
         return Some(Step::AskForPlan);
     }
     let queue = &state.resolve.queue;

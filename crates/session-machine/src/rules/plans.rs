@@ -29,6 +29,12 @@ pub(crate) enum Planned {
     Waiting(Id),
 }
 
+/// Returns whether a plan has to be asked for in the open run, and was not. A run that only puts files back needs none.
+pub(crate) fn is_due(state: &State, setup: &Setup) -> bool {
+    let run = state.decision.run.as_ref().filter(|run| setup.plans && run.restoring.is_none());
+    run.is_some_and(|run| !state.resolve.plans.was_asked_in(&run.record.id().to_string()))
+}
+
 /// Returns whether the model has the tool. It has it from when a plan is asked for first, and keeps it: a tool that comes and goes
 /// would cost the cached prompt each time.
 pub(crate) fn is_offered(state: &State, setup: &Setup) -> bool {

@@ -139,6 +139,7 @@ async fn decide(
     steps: &mut [Step],
 ) -> Result<(), Fault> {
     progress.know(session.tree());
+    progress.know_plans(session.proposals());
     // What came back is compared with the files by a drive, and cannot be approved before. It can be discarded.
     let came_back = |wish: &Wish| {
         let entry = session.proposals().get(wish.id).filter(|entry| entry.state == State::Stale);

@@ -10,6 +10,7 @@ use crate::commands::resolve::found::{Group, Groups, groups};
 use crate::commands::resolve::listing::{heading, line};
 use crate::commands::resolve::results::{as_json, exit_of, is_done, places};
 use crate::desk::place::{Place, Store};
+use crate::shown::plan::is_plan;
 use crate::shown::proposal::state_style;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
@@ -31,7 +32,7 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
     let meant: Vec<(&Group, Vec<Wish>)> = groups
         .iter()
         .map(|group| {
-            let waits = group.listed(false).filter(|entry| entry.awaits_decision());
+            let waits = group.listed(false).filter(|entry| entry.awaits_decision() && !is_plan(entry));
             (group, waits.map(|entry| Wish::on(entry, said.clone())).collect::<Vec<_>>())
         })
         .filter(|(_, wishes)| !wishes.is_empty())
@@ -109,8 +110,16 @@ fn plan(groups: &[Group]) -> String {
     let mut plan = String::new();
     let mut other = 0;
     for group in groups {
-        let waits: Vec<_> = group.listed(false).filter(|entry| entry.awaits_decision()).collect();
-        other += group.listed(false).count() - waits.len();
+        let (plans, listed): (Vec<_>, Vec<_>) = group.listed(false).partition(|entry| is_plan(entry));
+        for entry in plans.into_iter().filter(|entry| entry.awaits_decision()) {
+            let told = format!(
+                "passed over: {} of {} is a plan, which is decided on by its name\n",
+                entry.id, group.name
+            );
+            plan.push_str(&paint(YELLOW, &told));
+        }
+        let waits: Vec<_> = listed.iter().filter(|entry| entry.awaits_decision()).collect();
+        other += listed.len() - waits.len();
         if !waits.is_empty() {
             plan.push_str(&format!("{}\n", heading(group)));
             waits.iter().for_each(|entry| plan.push_str(&line(group, entry, "  ")));

@@ -12,6 +12,7 @@ use crate::commands::resolve::listing::as_json;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::shown::parts::{is_divisible, numbered, parts};
+use crate::shown::plan;
 use crate::shown::proposal::{by_harness, preview_within, state_style};
 use crate::shown::time::{ago, expiry};
 use crate::term::fault::{Exit, Fault};
@@ -46,11 +47,20 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
     if is_divisible(entry) && !entry.state.is_settled() {
         shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
     }
+    if let Some(edited) = group.reading.edited_plan(entry.id) {
+        shown.push_str("approved with this text:\n");
+        shown.push_str(&plan::shown(&edited.text(), "    "));
+    }
     shown.push_str(&standing(group, entry));
     out::print(&shown)?;
     let (id, name) = (entry.id, &group.name);
     let mut next = Vec::new();
+    let is_plan = group.reading.plan(entry.id).is_some();
     match entry.state {
+        State::Applied if is_plan => {}
+        State::Proposed if is_plan && !group.is_void => {
+            next.extend(plan::commands(id, name).into_iter().skip(1).map(|(_, command)| command));
+        }
         State::Applied => next.push(format!("resolve {id} undo -s {name}")),
         state if state.is_settled() => {}
         _ if group.is_void => {
@@ -90,7 +100,11 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
 /// Says where a proposal stands and what led there, a line each.
 fn standing(group: &Group, entry: &Entry<Value>) -> String {
     let now = now();
-    let mut state = paint(state_style(entry.state), &entry.state.to_string());
+    let word = match group.reading.plan(entry.id) {
+        Some(_) => plan::word(entry.state),
+        None => entry.state.to_string(),
+    };
+    let mut state = paint(state_style(entry.state), &word);
     if let Some(why) = by_harness(entry) {
         state.push_str(&format!(" ({why})"));
     }
