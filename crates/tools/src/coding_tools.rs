@@ -89,13 +89,13 @@ impl CodingTools {
     }
 
     /// Returns the tools: `read_file`, `list_files`, `search_text`, `edit_file`, `edit_files`,
-    /// `write_file`, `move_file`, `delete_file`, `run_command`.
+    /// `write_file`, `move_file`, `delete_file`, `run_command`, and with a feature of a language `ast_edit`.
     ///
     /// `edit_files` stages edits of several files as one proposal, which is written as a whole or not at all, or the part
     /// of it that was approved: at most 100 edits of 64 files, and 10 MB of old and of new text.
     pub fn into_tools(self) -> Vec<Box<dyn Tool>> {
         let root = || Arc::clone(&self.root);
-        vec![
+        let tools: Vec<Box<dyn Tool>> = vec![
             Box::new(ReadFile { root: root() }),
             Box::new(ListFiles { root: root() }),
             Box::new(SearchText { root: root() }),
@@ -110,7 +110,13 @@ impl CodingTools {
                 sandbox: self.sandbox.clone(),
                 room: room(),
             }),
-        ]
+        ];
+        #[cfg(feature = "ast-edit")]
+        let structural = crate::ast_edit::AstEdit::speaks()
+            .then(|| Box::new(Staging::<crate::ast_edit::AstEdit>::new(root())) as Box<dyn Tool>);
+        #[cfg(feature = "ast-edit")]
+        let tools = tools.into_iter().chain(structural).collect();
+        tools
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::ToolSpec;
 use trunkline_agent_traits::resolve_queue::Fingerprint;
-use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use crate::payload::StagedFile;
 use crate::picture::{Pictured, not_text, picture};
@@ -37,7 +37,7 @@ impl Editor for DeleteFile {
         call::text(arguments, "path").into_iter().fold(effects, Effects::writing)
     }
 
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
+    fn stage(root: &Root, arguments: Map<String, Value>, _: &Cancel) -> Result<ToolOutput, String> {
         let Arguments { path } = call::arguments(arguments)?;
         let inside = root.place(&path).map_err(|error| match error {
             PathError::NotAFile { .. } => format!("{}; delete its files one by one", String::from(error)),

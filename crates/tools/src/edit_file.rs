@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::ToolSpec;
-use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use crate::call;
 use crate::replacement::Replacement;
@@ -47,7 +47,7 @@ impl Editor for EditFile {
         file.fold(effects, |effects, file| effects.reading(file).writing(file))
     }
 
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
+    fn stage(root: &Root, arguments: Map<String, Value>, _: &Cancel) -> Result<ToolOutput, String> {
         let arguments: Arguments = call::arguments(arguments)?;
         let inside = root.place(&arguments.path)?;
         let old =

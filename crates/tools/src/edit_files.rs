@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::ToolSpec;
-use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use crate::payload::MAX_FILES;
 use crate::replacement::Replacement;
@@ -96,7 +96,7 @@ impl Editor for EditFiles {
         })
     }
 
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
+    fn stage(root: &Root, arguments: Map<String, Value>, _: &Cancel) -> Result<ToolOutput, String> {
         let Arguments { edits } = call::arguments(arguments)?;
         match edits.len() {
             0 => return Err("there are no edits".to_owned()),
@@ -174,7 +174,7 @@ fn open(root: &Root, works: &[Work], inside: Inside) -> Result<Work, String> {
 }
 
 /// Refuses what would be too much for one proposal: its old files are kept for an undo, the new ones are in it.
-fn admit_all(bytes: usize, verb: &str) -> Result<(), String> {
+pub(crate) fn admit_all(bytes: usize, verb: &str) -> Result<(), String> {
     if u64::try_from(bytes).unwrap_or(u64::MAX) > MAX_FILE_BYTES {
         return Err(format!(
             "with it, the files {verb} {bytes} bytes together; the limit is {MAX_FILE_BYTES}, so propose them in parts"

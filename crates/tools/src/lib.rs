@@ -3,6 +3,8 @@
 #[cfg(not(unix))]
 compile_error!("trunkline-tools needs a Unix system: it works with open folders and process groups");
 
+#[cfg(feature = "ast-edit")]
+mod ast_edit;
 mod call;
 mod coding_tools;
 mod command;

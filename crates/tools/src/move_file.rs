@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::ToolSpec;
 use trunkline_agent_traits::resolve_queue::Fingerprint;
-use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use crate::payload::StagedFile;
 use crate::picture::moved;
@@ -45,7 +45,7 @@ impl Editor for MoveFile {
         ends.fold(Effects::new(EffectClass::Reversible), Effects::writing)
     }
 
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
+    fn stage(root: &Root, arguments: Map<String, Value>, _: &Cancel) -> Result<ToolOutput, String> {
         let Arguments { from, to } = call::arguments(arguments)?;
         let source = root.place(&from).map_err(|error| match error {
             PathError::NotAFile { .. } => format!("{}; move its files one by one", String::from(error)),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use trunkline_agent_traits::message_tree::ToolSpec;
 use trunkline_agent_traits::resolve_queue::{Entry, Fingerprint, Outcome, Preview};
-use trunkline_agent_traits::{Access, Effects, Executor, Kept, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::{Access, Cancel, Effects, Executor, Kept, Tool, ToolContext, ToolOutput};
 
 use crate::payload::{StagedFiles, approved_place};
 use crate::replace::{Change, replace};
@@ -19,8 +19,8 @@ pub(crate) trait Editor: Send + Sync + 'static {
 
     fn effects(arguments: &Map<String, Value>) -> Effects;
 
-    /// Reads, computes and stages; writes nothing.
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String>;
+    /// Reads, computes and stages, until it is cancelled; writes nothing.
+    fn stage(root: &Root, arguments: Map<String, Value>, cancel: &Cancel) -> Result<ToolOutput, String>;
 }
 
 /// A tool that stages writes below a root.
@@ -59,9 +59,9 @@ impl<E: Editor> Tool for Staging<E> {
         E::effects(arguments)
     }
 
-    async fn run(&self, arguments: Map<String, Value>, _context: &ToolContext) -> ToolOutput {
-        let root = Arc::clone(&self.root);
-        call::blocking(move || E::stage(&root, arguments)).await
+    async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
+        let (root, cancel) = (Arc::clone(&self.root), context.cancel.clone());
+        call::blocking(move || E::stage(&root, arguments, &cancel)).await
     }
 
     fn as_executor(&self) -> Option<&dyn Executor> {

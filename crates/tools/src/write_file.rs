@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::ToolSpec;
-use trunkline_agent_traits::{EffectClass, Effects, ToolOutput};
+use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use crate::root::Root;
 use crate::stage::{Draft, admit_size, stage};
@@ -39,7 +39,7 @@ impl Editor for WriteFile {
         call::text(arguments, "path").into_iter().fold(effects, Effects::writing)
     }
 
-    fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
+    fn stage(root: &Root, arguments: Map<String, Value>, _: &Cancel) -> Result<ToolOutput, String> {
         let arguments: Arguments = call::arguments(arguments)?;
         let inside = root.place(&arguments.path)?;
         admit_size(arguments.content.len())?;

@@ -26,6 +26,8 @@ fn every_tool_says_what_a_call_of_it_does() {
         ),
         ("edit_files", json!({ "edits": [7, { "path": 7 }] })),
         ("write_file", json!({ "path": "b.rs", "content": "" })),
+        ("move_file", json!({ "from": "a.rs", "to": "b.rs" })),
+        ("delete_file", json!({ "path": "a.rs" })),
         ("run_command", json!({ "command": "make clean", "timeout_seconds": 5 })),
         // Asked of old calls too, whatever they hold.
         ("write_file", json!({ "path": 7 })),
@@ -46,6 +48,8 @@ fn every_tool_says_what_a_call_of_it_does() {
         edit_files {"reads":["a.rs"],"writes":["a.rs","b.rs"],"runs":null,"class":"reversible"}
         edit_files {"reads":[],"writes":[],"runs":null,"class":"reversible"}
         write_file {"reads":[],"writes":["b.rs"],"runs":null,"class":"reversible"}
+        move_file {"reads":[],"writes":["a.rs","b.rs"],"runs":null,"class":"reversible"}
+        delete_file {"reads":[],"writes":["a.rs"],"runs":null,"class":"reversible"}
         run_command {"reads":[],"writes":[],"runs":"make clean","class":"unknown"}
         write_file {"reads":[],"writes":[],"runs":null,"class":"reversible"}
         run_command {"reads":[],"writes":[],"runs":null,"class":"unknown"}

@@ -3,6 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod applying;
+#[cfg(all(
+    feature = "ast-go",
+    feature = "ast-javascript",
+    feature = "ast-python",
+    feature = "ast-rust",
+    feature = "ast-typescript"
+))]
+mod ast_edit;
 mod command_surroundings;
 mod containment;
 mod declared;

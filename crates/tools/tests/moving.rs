@@ -9,6 +9,9 @@ use trunkline_agent_traits::resolve_queue::{Entry, Observation, Outcome};
 
 use crate::scene::{Scene, block_on, framed, part_of};
 
+/// What somebody does meanwhile.
+type Disturb = fn(&Scene);
+
 /// What is no text.
 const BYTES: &[u8] = b"\x89PNG\xff\x00";
 
@@ -324,15 +327,15 @@ fn what_an_undo_of_bytes_shows() {
 
 #[test]
 fn drift_at_either_end_is_seen_and_nothing_is_done() {
-    let cases: [(&str, fn(&Scene), &str); 4] = [
-        ("a.rs", |scene| scene.write("a.rs", "changed\n"), "a.rs has changed since the proposal was made"),
-        ("a.rs", |scene| fs::remove_file(scene.root().join("a.rs")).unwrap(), "a.rs is gone"),
-        ("a.rs", |scene| scene.write("new/c.rs", "theirs\n"), "new/c.rs: new/c.rs exists now"),
-        ("a.rs", |scene| symlink("sub", scene.root().join("new")).unwrap(), "new/c.rs leads to sub/c.rs now"),
+    let cases: [(Disturb, &str); 4] = [
+        (|scene| scene.write("a.rs", "changed\n"), "a.rs has changed since the proposal was made"),
+        (|scene| fs::remove_file(scene.root().join("a.rs")).unwrap(), "a.rs is gone"),
+        (|scene| scene.write("new/c.rs", "theirs\n"), "new/c.rs: new/c.rs exists now"),
+        (|scene| symlink("sub", scene.root().join("new")).unwrap(), "new/c.rs leads to sub/c.rs now"),
     ];
-    for (from, disturb, why) in cases {
+    for (disturb, why) in cases {
         let scene = scene();
-        let entry = Entry::in_attempt(scene.stage("move_file", json!({"from": from, "to": "new/c.rs"})));
+        let entry = Entry::in_attempt(scene.stage("move_file", json!({"from": "a.rs", "to": "new/c.rs"})));
         let executor = scene.tool("move_file").as_executor().unwrap();
         let subjects: Vec<String> = entry.part().map(str::to_owned).collect();
         assert_eq!(entry.observe(&block_on(executor.observe(&subjects))), Observation::Before);

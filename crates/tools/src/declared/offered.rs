@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use trunkline_agent_traits::message_tree::ToolSpec;
-use trunkline_agent_traits::{Access, EffectClass, Effects, Gate, Tool, ToolContext, ToolOutput};
+use trunkline_agent_traits::{Access, Cancel, EffectClass, Effects, Gate, Tool, ToolContext, ToolOutput};
 
 use super::definition::{Declared, Input};
 use super::{DeclaredTool, Trust, TrustedTools, output, template};
@@ -131,17 +131,18 @@ impl Offered {
         };
         let beside = beside + &changed;
         match definition.stages && ended.how == How::Exited(0) && changed.is_empty() {
-            true => self.stage(ended, beside).await,
+            true => self.stage(ended, beside, &context.cancel).await,
             false => Ok(self.report(&ended, &beside)),
         }
     }
 
-    async fn stage(&self, ended: Ended, beside: String) -> Result<ToolOutput, String> {
+    async fn stage(&self, ended: Ended, beside: String, cancel: &Cancel) -> Result<ToolOutput, String> {
         let printed = ended.output.whole().filter(|bytes| bytes.len() <= output::LARGEST);
         let printed = printed
             .ok_or_else(|| format!("it printed more than {} bytes; nothing is staged", output::LARGEST))?;
         let root = std::sync::Arc::clone(&self.tool.root);
-        let mut output = call::blocking(move || output::stage(&root, &printed)).await;
+        let cancel = cancel.clone();
+        let mut output = call::blocking(move || output::stage(&root, &printed, &cancel)).await;
         let (text, _) = ended
             .errors
             .map(|errors| errors.text(self.tool.definition.output_characters))

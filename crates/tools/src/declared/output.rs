@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use trunkline_agent_traits::ToolOutput;
 use trunkline_agent_traits::message_tree::Part;
+use trunkline_agent_traits::{Cancel, ToolOutput};
 
 use crate::edit_files::EditFiles;
 use crate::root::Root;
@@ -25,7 +25,7 @@ struct Printed {
 }
 
 /// Stages what was printed, as `edit_files` would.
-pub(super) fn stage(root: &Root, printed: &[u8]) -> Result<ToolOutput, String> {
+pub(super) fn stage(root: &Root, printed: &[u8], cancel: &Cancel) -> Result<ToolOutput, String> {
     let form = "it has to be {\"edits\": […], \"text\": \"…\"}, with edits as edit_files takes them";
     let text = std::str::from_utf8(printed)
         .map_err(|error| format!("what it printed is not UTF-8 from byte {} on", error.valid_up_to()))?;
@@ -38,7 +38,7 @@ pub(super) fn stage(root: &Root, printed: &[u8]) -> Result<ToolOutput, String> {
         .map_err(|error| format!("what it printed does not fit ({error}); {form}"))?;
     let mut output = match edits.is_empty() {
         true => ToolOutput::text("nothing staged: it proposes no edit"),
-        false => EditFiles::stage(root, Map::from_iter([("edits".to_owned(), json!(edits))]))?,
+        false => EditFiles::stage(root, Map::from_iter([("edits".to_owned(), json!(edits))]), cancel)?,
     };
     if !text.trim().is_empty() {
         output.content.insert(0, Part::text(shown::cut(&shown::safe(&text), LONGEST_TEXT) + "\n"));
