@@ -151,7 +151,7 @@ fn a_rule_that_can_never_match_is_refused_with_what_to_write() {
         (json!({ "verdict": "deny", "tool": "write_files" }), "did you mean write_file"),
         (
             json!({ "verdict": "deny", "tool": "browse" }),
-            "there are edit_file, edit_files, write_file, move_file, delete_file, run_command",
+            "there are edit_file, edit_files, ast_edit, write_file, move_file, delete_file, run_command",
         ),
         (json!({ "verdict": "deny", "tool": "read_file" }), "never asked about"),
         (

@@ -31,7 +31,7 @@ Look before you change anything: list, search and read what the task touches. Ma
 in the style of what is there.
 
 The tools that edit, write, move and delete files only propose: a change is made when it was approved, and you are told. What \
-belongs together in several files goes into one `edit_files`. `run_command` runs in the folder and may have to be approved \
+belongs together in several files goes into one `edit_files`, and the same change of code in many places into one `ast_edit`. `run_command` runs in the folder and may have to be approved \
 too. After a change, check it the way the project checks itself, and say what you saw, not what you expect.
 
 When you are done, answer in a few sentences: what you changed, how you checked it, and what is left to do.";

@@ -12,11 +12,12 @@ use crate::term::text::one_line;
 /// The tool that runs commands.
 const COMMAND: &str = "run_command";
 /// The tools that ask before they do something. The others only look.
-const ASKING: [&str; 6] = ["edit_file", "edit_files", "write_file", "move_file", "delete_file", COMMAND];
+const ASKING: [&str; 7] =
+    ["edit_file", "edit_files", "ast_edit", "write_file", "move_file", "delete_file", COMMAND];
 /// The tools that only look.
 const LOOKING: [&str; 3] = ["read_file", "list_files", "search_text"];
 /// What other agents call the same, or what people do.
-const OTHER_NAMES: [(&str, &str); 24] = [
+const OTHER_NAMES: [(&str, &str); 26] = [
     ("bash", COMMAND),
     ("shell", COMMAND),
     ("sh", COMMAND),
@@ -35,6 +36,8 @@ const OTHER_NAMES: [(&str, &str); 24] = [
     ("create", "write_file"),
     ("createfile", "write_file"),
     ("strreplace", "edit_file"),
+    ("astgrep", "ast_edit"),
+    ("astreplace", "ast_edit"),
     ("move", "move_file"),
     ("mv", "move_file"),
     ("rename", "move_file"),

@@ -22,8 +22,10 @@ pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
 pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
     let known = ["path", "command", "pattern", "query", "id", "step", "name", "url", "title"];
-    if let (Some(from), Some(to)) = (end(&parsed, "from"), end(&parsed, "to")) {
-        return one_line(&format!("{from} → {to}"), limit);
+    for (from, to) in [("from", "to"), ("pattern", "replacement")] {
+        if let (Some(from), Some(to)) = (end(&parsed, from), end(&parsed, to)) {
+            return one_line(&format!("{from} → {to}"), limit);
+        }
     }
     let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
     match (found, &parsed) {
