@@ -23,3 +23,12 @@ fn the_run_on_the_page_of_the_tools_is_the_example_that_runs() {
     let example = read("tests/examples/roll_back.rs");
     assert!(example.ends_with(block), "crates/tools/README.md and roll_back.rs differ");
 }
+
+#[test]
+fn an_own_tool_that_stages_takes_sixty_lines() {
+    let example = read("crates/runtime/examples/batch_rename.rs");
+    assert!(example.lines().count() <= 60, "{} lines", example.lines().count());
+    for page in ["README.md", "crates/runtime/README.md", "crates/agent-traits/README.md"] {
+        assert!(read(page).contains("examples/batch_rename.rs"), "{page} does not name it");
+    }
+}
