@@ -27,6 +27,7 @@ mod kills;
 mod logs;
 mod made;
 mod mending;
+mod moving;
 mod narrow;
 mod notes;
 mod others;
