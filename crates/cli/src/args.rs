@@ -12,6 +12,7 @@ pub(crate) mod moves;
 pub(crate) mod resolve;
 pub(crate) mod settings;
 pub(crate) mod terms;
+pub(crate) mod tools;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use self::model::Model;
 use self::moves::{AFTER_MERGE, AFTER_NAME, Go, Merge, Name, Reflog};
 use self::resolve::{AFTER_RESOLVE, AFTER_RULES, Resolve, Rules};
 use self::terms::Terms;
+use self::tools::{AFTER_TOOLS, Tools};
 use crate::term::limits;
 
 /// Over the options that every command takes.
@@ -153,7 +155,7 @@ pub(crate) enum Command {
 pub(crate) enum SessionCommand {
     /// Show a whole run with a scripted model: try, fail, go back with a lesson, succeed
     Demo(Demo),
-    /// Give a model a task, in the current folder
+    /// Give a model a task, in the current folder; `tools` lists those that the project brings
     #[command(after_help = AFTER_RUN)]
     Run(Run),
     /// Go on with a session where it stopped
@@ -176,6 +178,9 @@ pub(crate) enum SessionCommand {
     /// List what was decided ahead in a session, give a rule, or take one back
     #[command(after_help = AFTER_RULES, hide = true)]
     Rules(Rules),
+    /// List the tools that a project declares, look at one, trust it or no longer
+    #[command(after_help = AFTER_TOOLS, hide = true)]
+    Tools(Tools),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),

@@ -28,5 +28,6 @@ pub(crate) mod sessions;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod title;
+pub(crate) mod tools;
 pub(crate) mod tree;
 pub(crate) mod undo;

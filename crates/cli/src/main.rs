@@ -105,6 +105,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Decisions(args) => commands::decisions::run(args, place).await,
         SessionCommand::Resolve(args) => commands::resolve::run(args, place).await,
         SessionCommand::Rules(args) => commands::rules::run(args, place).await,
+        SessionCommand::Tools(args) => commands::tools::run(args),
         SessionCommand::Revert(args) => commands::revert::run(args, place).await,
         SessionCommand::Go(args) => commands::go::run(args, place).await,
         SessionCommand::Merge(args) => commands::merge::run(args, place).await,

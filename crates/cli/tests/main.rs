@@ -16,6 +16,7 @@ mod deciding;
 mod deciding_runs;
 mod decisions;
 mod decisions_shown;
+mod declared;
 mod elsewhere;
 mod emptied;
 mod fake;

@@ -74,7 +74,8 @@ fn a_verdict_shows_a_move_as_one_and_a_rollback_takes_all_of_it_back() {
         shown.lines().filter(|line| line.contains("  R ") || line.contains("  D ")).collect();
     expect![[r#"
           D c.txt  lines not counted
-          R a.rs → lib/b.rs  lines not counted"#]].assert_eq(&changes.join("\n"));
+          R a.rs → lib/b.rs  lines not counted"#]]
+    .assert_eq(&changes.join("\n"));
     scene.ok(&["decide", "rollback", "last", "--yes"]);
     assert_eq!(work(), (None, Some("fn f() { old(1) }\n".to_owned()), Some("c\n".to_owned())));
 }

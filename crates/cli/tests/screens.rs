@@ -2,13 +2,15 @@
 
 use crate::fake::{Scene, begins, says};
 
-const HELPS: [&[&str]; 6] = [
+const HELPS: [&[&str]; 8] = [
     &["decisions", "--help"],
     &["decide", "--help"],
     &["decide", "checkpoint", "--help"],
     &["decide", "abandon", "--help"],
     &["decide", "retry", "--help"],
     &["decide", "rollback", "--help"],
+    &["tools", "--help"],
+    &["tools", "trust", "--help"],
 ];
 
 #[test]

@@ -27,6 +27,7 @@ fn every_part_has_help_and_nothing_else_is_understood() {
         "decide",
         "decisions",
         "resolve",
+        "tools",
         "revert",
         "go",
         "merge",

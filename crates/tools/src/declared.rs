@@ -55,6 +55,13 @@ pub struct Refused {
     pub why: String,
 }
 
+impl Refused {
+    /// Refuses what another judge does not take.
+    pub fn new(file: impl Into<String>, why: impl Into<String>) -> Self {
+        Refused { file: file.into(), why: why.into() }
+    }
+}
+
 /// A tool that a project declares.
 #[derive(Clone, Debug)]
 pub struct DeclaredTool {
@@ -196,7 +203,9 @@ impl DeclaredTool {
             "starts {}\n",
             shown::name(&template::line(&self.definition.program, &self.placeholders()))
         );
-        let _ = writeln!(told, "  which is {}", shown::name(&seen.program));
+        if !seen.files.iter().any(|file| file.path == seen.program) {
+            let _ = writeln!(told, "  which is {}", shown::name(&seen.program));
+        }
         for file in &seen.files {
             let _ = writeln!(
                 told,

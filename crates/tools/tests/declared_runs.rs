@@ -432,7 +432,9 @@ fn a_file_of_trust_that_others_could_have_written_proves_nothing() {
     mode(kept.path().parent().unwrap(), 0o777);
     assert!(matches!(kept.trust(&tool), Err(TrustError::OpenToOthers { .. })));
     mode(kept.path().parent().unwrap(), 0o700);
-    for text in ["", "{}", "[]", "{\"version\":2,\"tools\":[]}", "{\"version\":1,\"tools\":[{}]}", "\u{0}"] {
+    for text in
+        ["", "{}", "[]", "{\"version\":2,\"tools\":[]}", "{\"version\":1,\"tools\":[{}]}", MORE, "\u{0}"]
+    {
         fs::write(kept.path(), text).unwrap();
         assert!(matches!(kept.trust(&tool), Err(TrustError::Damaged { .. })), "{text}");
         assert!(
@@ -478,3 +480,6 @@ fn many_processes_change_what_is_trusted_and_none_is_lost() {
         .collect();
     assert_eq!(names.len(), 2, "the file and its lock: {names:?}");
 }
+
+/// One that says more than this version knows: it could have made the trust narrower.
+const MORE: &str = r#"{"version":1,"tools":[{"folder":"/","name":"say","trusted_at":1,"definition":"","program":"","files":[],"until":5}]}"#;

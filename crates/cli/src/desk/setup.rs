@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use trunkline_git_binding::Repository;
-use trunkline_message_tree::Origin;
-use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
+use trunkline_providers::Provider;
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
 use trunkline_runtime::{Agent, AgentBuilder, Approval, Bounds, Compaction, Limits, Retries, Reverts};
 use trunkline_session_store::SessionInfo;
@@ -19,6 +17,8 @@ use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 use crate::args::going_back::{GoingBack, Summaries};
 use crate::args::model::Model;
 use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
+use crate::desk::declared;
+use crate::desk::no_model::NoModel;
 use crate::desk::{policy, repository, settings};
 use crate::reading::session::Reading;
 use crate::term::fault::Fault;
@@ -172,19 +172,29 @@ pub(crate) fn about_commands(status: &str) -> String {
     }
 }
 
-/// Begins an agent on a folder: its tools, and the workspace that verdicts are computed from.
-///
-/// Returns it with one line on what commands can write.
-pub(crate) fn agent(
-    provider: Box<dyn Provider>,
-    folder: &Folder,
-) -> Result<(AgentBuilder, Option<String>), Fault> {
+/// What people are told of the tools of an agent.
+#[derive(Default)]
+pub(crate) struct About {
+    /// What commands can write, in one line; `None` where there are no tools.
+    pub(crate) commands: Option<String>,
+    /// The tools of the project that the model is offered.
+    pub(crate) declared: Vec<String>,
+    /// What there is to know of those that it is not offered, a line each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Begins an agent on a folder: its tools, with those of the project that a person has trusted, and the workspace that verdicts
+/// are computed from.
+pub(crate) fn agent(provider: Box<dyn Provider>, folder: &Folder) -> Result<(AgentBuilder, About), Fault> {
     let mut builder = Agent::builder(provider);
-    let Some(path) = &folder.path else { return Ok((builder, None)) };
+    let Some(path) = &folder.path else { return Ok((builder, About::default())) };
     let tools = CodingTools::new(path)?;
-    let status = tools.sandbox_status();
-    builder = builder.tools(tools.into_tools()).workspace(Arc::from(workspace_for(path)));
-    Ok((builder, Some(status)))
+    let declared = declared::offer(&tools);
+    let about =
+        About { commands: Some(tools.sandbox_status()), declared: declared.names, notes: declared.told };
+    builder =
+        builder.tools(tools.into_tools()).tools(declared.tools).workspace(Arc::from(workspace_for(path)));
+    Ok((builder, about))
 }
 
 /// Says how often the model is asked again.
@@ -208,11 +218,10 @@ pub(crate) fn with_model(builder: AgentBuilder, model: &Model, url: Option<Strin
 
 /// Returns an agent that can do everything but ask a model.
 pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
-    let origin = Origin::new("none", "none");
     // With no turns to spend, a drive carries out what was decided and stops before the first request.
     let mut limits = Limits::default();
     limits.turns = 0;
-    let (builder, _) = agent(Box::new(NoModel { origin }), folder)?;
+    let (builder, _) = agent(Box::new(NoModel::new()), folder)?;
     Ok(builder.with_revert().limits(limits))
 }
 
@@ -324,24 +333,4 @@ pub(crate) fn instructions(terms: &Terms) -> String {
     let about_revert = if terms.no_revert { "" } else { ABOUT_REVERT };
     let about_plan = if terms.plan { ABOUT_PLAN } else { "" };
     format!("{INSTRUCTIONS}{about_revert}{about_plan}")
-}
-
-/// Stands where a model would be in commands that ask none.
-struct NoModel {
-    origin: Origin,
-}
-
-#[async_trait]
-impl Provider for NoModel {
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
-    fn wire(&self) -> &str {
-        "none"
-    }
-
-    async fn send(&self, _: Request) -> Result<Box<dyn Reply>, ProviderError> {
-        Err(ProviderError::api(0, ErrorKind::Other, "this command asks no model; `trunkline resume` does"))
-    }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Drive<'a> {
     draws: bool,
     /// Where the agent works, for commands that are printed.
     folder: OnceLock<String>,
-    /// What somebody should know beforehand who reads no more than the result.
+    /// What somebody should know beforehand, also who reads no more than the result.
     notes: OnceLock<Vec<String>>,
     /// What variables have said of the model.
     named: OnceLock<Named>,
@@ -59,9 +59,8 @@ pub(crate) struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     pub(crate) fn new(place: &'a Place, model: &'a Model, terms: &'a Terms, policy: Policy) -> Self {
-        // No policy approves a plan.
-        let never = (policy == Policy::Always && !terms.plan) || terms.non_interactive;
-        let person = if never { None } else { AtTerminal::find().map(Arc::new) };
+        // Also where everything is approved: some things a person alone decides on.
+        let person = if terms.non_interactive { None } else { AtTerminal::find().map(Arc::new) };
         let asks = matches!(policy, Policy::Person | Policy::Rules(_));
         let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
         let (tape, folder, notes) = (Tape::None, OnceLock::new(), OnceLock::new());
@@ -94,7 +93,7 @@ impl<'a> Drive<'a> {
         instructions: Option<String>,
     ) -> Result<Agent, Fault> {
         let _ = self.named.set(asked.named);
-        let (builder, sandbox) = setup::agent(asked.provider, folder)?;
+        let (builder, about) = setup::agent(asked.provider, folder)?;
         let builder = setup::with_model(builder, self.model, asked.url);
         let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
             .retries(setup::retries(self.model))
@@ -111,19 +110,24 @@ impl<'a> Drive<'a> {
         if let Some(folder) = folder.as_str() {
             let _ = self.folder.set(folder.to_owned());
         }
+        let mut notes = about.notes;
         if self.terms.commit {
-            let notes = folder.before_commits();
-            if !self.terms.quiet {
-                let told = |note: &String| paint(YELLOW, &format!("note: {}\n", text::one_line(note, 300)));
-                notes.iter().for_each(|note| self.progress.begin_with(&told(note)));
-            }
-            let _ = self.notes.set(notes);
+            notes.extend(folder.before_commits());
         }
         if !self.terms.quiet {
+            let told = |note: &String| paint(YELLOW, &format!("note: {}\n", text::one_line(note, 400)));
+            notes.iter().for_each(|note| self.progress.begin_with(&told(note)));
+        }
+        let _ = self.notes.set(notes);
+        if !self.terms.quiet {
             self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(&asked.words, 100))));
-            if let Some(status) = sandbox {
+            if let Some(status) = about.commands {
                 let about = setup::about_commands(&status);
                 self.progress.begin_with(&paint(DIM, &format!("{}\n", text::safe(&about))));
+            }
+            if !about.declared.is_empty() {
+                let names = text::one_line(&about.declared.join(", "), 200);
+                self.progress.begin_with(&paint(DIM, &format!("tools of this project: {names}\n")));
             }
         }
         Ok(builder.build()?)

@@ -8,7 +8,7 @@ use std::io;
 use trunkline_providers::{ErrorKind, ProviderError};
 use trunkline_runtime::{AgentError, RuntimeError};
 use trunkline_session_store::StoreError;
-use trunkline_tools::ToolsError;
+use trunkline_tools::{ToolsError, TrustError};
 
 use crate::term::screen::{command_line, page};
 use crate::term::style::{BOLD, CYAN, DIM, PLAIN, RED, paint};
@@ -243,6 +243,24 @@ impl From<AgentError> for Fault {
 impl From<ToolsError> for Fault {
     fn from(error: ToolsError) -> Self {
         Fault { exit: Exit::Usage, ..Fault::of(&error) }
+    }
+}
+
+impl From<TrustError> for Fault {
+    fn from(error: TrustError) -> Self {
+        let fault = Fault::of(&error);
+        match &error {
+            TrustError::OpenToOthers { path, .. } => fault.hint(format!(
+                "if nobody else has: chmod go-w {}",
+                shell::quoted(&path.display().to_string())
+            )),
+            TrustError::Damaged { path, .. } => fault.hint(format!(
+                "nothing was changed; once {} is removed, each tool has to be trusted again",
+                text::one_line(&path.display().to_string(), 200)
+            )),
+            TrustError::InProject { .. } => fault.hint("set XDG_DATA_HOME to a folder outside of it"),
+            _ => fault,
+        }
     }
 }
 

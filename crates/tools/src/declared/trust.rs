@@ -100,12 +100,13 @@ struct Entry {
     name: String,
     /// In milliseconds since the Unix epoch.
     trusted_at: u64,
-    #[serde(flatten)]
-    seen: Seen,
+    definition: String,
+    program: String,
+    files: Vec<SeenFile>,
 }
 
 /// What a person has looked at when they trusted a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// The SHA-256 of the definition.
     pub(crate) definition: String,
@@ -144,7 +145,7 @@ impl TrustedTools {
         let Some(entry) = self.read()?.tools.into_iter().find(|entry| entry.is_of(tool)) else {
             return Ok(Trust::None);
         };
-        if entry.seen.definition != tool.definition_digest() {
+        if entry.definition != tool.definition_digest() {
             return Ok(Trust::Over("its definition".to_owned()));
         }
         // Only now is read what it stands on: a definition that nobody has trusted has nothing digested.
@@ -152,18 +153,18 @@ impl TrustedTools {
             Ok(now) => now,
             Err(why) => return Ok(Trust::Over(why)),
         };
-        if entry.seen.program != now.program {
+        if entry.program != now.program {
             return Ok(Trust::Over(format!(
                 "what is started, which was {}",
-                crate::shown::line(&entry.seen.program, 200)
+                crate::shown::line(&entry.program, 200)
             )));
         }
-        if entry.seen == now {
+        if entry.files == now.files {
             return Ok(Trust::Given);
         }
-        let differs = |file: &&SeenFile| !entry.seen.files.contains(*file);
+        let differs = |file: &&SeenFile| !entry.files.contains(*file);
         let gone = |file: &&SeenFile| !now.files.iter().any(|one| one.path == file.path);
-        let changed = now.files.iter().filter(differs).chain(entry.seen.files.iter().filter(gone));
+        let changed = now.files.iter().filter(differs).chain(entry.files.iter().filter(gone));
         let names: Vec<String> = changed.map(|file| crate::shown::line(&file.path, 100)).collect();
         Ok(Trust::Over(names.join(", ")))
     }
@@ -181,7 +182,9 @@ impl TrustedTools {
         if tool.digest_of(&seen) != digest {
             return Err(TrustError::Changed { name: name() });
         }
-        let entry = Entry { folder: tool.folder().to_owned(), name: name(), trusted_at: at, seen };
+        let Seen { definition, program, files } = seen;
+        let folder = tool.folder().to_owned();
+        let entry = Entry { folder, name: name(), trusted_at: at, definition, program, files };
         self.change(|kept| {
             kept.retain(|one| !one.is_of(tool));
             kept.push(entry);
