@@ -3,9 +3,15 @@
 use expect_test::expect;
 use proptest::prelude::*;
 
+use trunkline_message_tree::Timestamp;
+use trunkline_session_machine::acts::asked::Asked;
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::setup::LAYER_TOOLS;
+use trunkline_session_machine::state::State;
+use trunkline_session_store::Record;
 
-use crate::play::{check, play};
+use crate::play::{START, check, play};
 
 #[test]
 fn a_policy_that_approves_everything_leaves_it_to_a_person() {
@@ -191,6 +197,40 @@ fn a_command_that_names_the_folder_asks_a_person_under_every_policy() {
                 p2 applied, decided by policy r1: allowed by r1
         "#]],
     );
+}
+
+#[test]
+fn it_is_asked_about_where_no_rule_counts_too() {
+    for approval in ["always", "model"] {
+        let call = r#"model: shell c1 {"command":"cat sub/.TRUNKLINE/x"}"#;
+        let told = play(&format!("approval {approval}\n{call}\n> look")).told;
+        assert!(told.contains("gate c1") && told.ends_with("ask about p1\n"), "{told}");
+    }
+}
+
+#[test]
+fn a_log_in_which_a_policy_may_approve_it_leaves_it_to_a_person_all_the_same() {
+    for approval in ["always", "model"] {
+        let script = "model: edit c1 {\"path\":\"x\"}\npropose c1 .trunkline/tools/x.json = {}\n> add a tool";
+        let mut play = play(&format!("approval {approval}\n{script}"));
+        let mut changed = 0;
+        for record in &mut play.log {
+            if let Record::Note(note) = record {
+                changed += note.body.matches(r#""deciders":["person"]"#).count();
+                // What versions before this rule have written.
+                let deciders = r#""deciders":["person","model","policy"]"#;
+                note.body = note.body.replace(r#""deciders":["person"]"#, deciders);
+            }
+        }
+        assert_eq!(changed, 1);
+        let mut state = State::begin(play.log.first()).unwrap();
+        play.log.iter().skip(1).try_for_each(|record| state.record(record)).unwrap();
+        let mut facts = Facts::default();
+        facts.before.gone = true;
+        let view = View::new(&state, &play.setup, Timestamp(START + 1_000));
+        let step = next(&view, &mut Asked::of(&[]), &facts);
+        assert!(matches!(step, Ok(Step::Ask(_))), "under {approval}");
+    }
 }
 
 #[test]
