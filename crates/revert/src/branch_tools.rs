@@ -41,7 +41,7 @@ pub fn merge_tool_spec() -> ToolSpec {
     spec(
         MERGE_TOOL_NAME,
         format!(
-            "Bring back what came of branches that you left with {TOOL_NAME} or {RETURN_TOOL_NAME}, without going there: the \
+            "Bring back what came of branches that you left yourself, such as with {TOOL_NAME}, without going there: the \
              lessons, the other notes and your last words of each branch follow as one message, each line with the nodes \
              that it comes from. Use it when you work on one way and need what you found out on another. It does not bring \
              back what tools returned there, and it changes no file. {OUTLINE_TOOL_NAME} lists your branches, each by its \
@@ -68,10 +68,10 @@ pub fn return_tool_spec(prompts: Prompts) -> ToolSpec {
     spec(
         RETURN_TOOL_NAME,
         format!(
-            "Go back to a branch that you left with {TOOL_NAME} or {RETURN_TOOL_NAME} and go on from its end. All its messages \
+            "Go back to a branch that you left yourself, such as with {TOOL_NAME}, and go on from its end. All its messages \
              stand again; what you did since leaves the conversation, and your summary stands there instead. Use it when the \
-             way that you gave up turns out to be the better one. If you only need what you found out there, use \
-             {MERGE_TOOL_NAME} where you have it: it costs less. The move is made between turns. {OUTLINE_TOOL_NAME} lists \
+             way that you gave up turns out to be the better one. If you only need what you found out there, a \
+             merge costs less, where you have a tool for it. The move is made between turns. {OUTLINE_TOOL_NAME} lists \
              your branches, each by its last node. Branches that the user left are not yours to go back to. {rule}, and \
              files or anything else that tools changed stay as they are now. Do not go to and fro between two branches."
         ),

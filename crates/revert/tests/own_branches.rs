@@ -1,7 +1,10 @@
 //! What a model may do with branches that it left itself, and with no others.
 
+use std::collections::HashMap;
+
 use expect_test::expect;
-use trunkline_message_tree::{Author, HeadMove, Message, MoveKind, NodeId};
+use proptest::prelude::*;
+use trunkline_message_tree::{Author, HeadMove, Message, MoveKind, NodeId, notation};
 use trunkline_revert::{
     Ask, CallPlace, Category, Granted, Mover, OwnBranches, Prompts, Rates, Request, drain_asks, merge_own,
     outline_branches, plan, plan_return, turn,
@@ -240,4 +243,63 @@ fn a_return_costs_what_comes_back_and_a_merge_what_it_adds() {
         ~0 prompt tokens leave, ~105 stay (none of them cached), ~261 are read anew; does not pay by its tokens alone
     "#]]
     .assert_eq(&format!("{}\n{}\n", outcome.record.price.unwrap().text(), merge.price.unwrap().text()));
+}
+
+/// Something that is done to a conversation, as a script has it; `PART` becomes a node.
+fn act() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => Just("assistant on it".to_owned()),
+        2 => Just("tools read".to_owned()),
+        1 => Just("user and now?".to_owned()),
+        4 => Just("revert failure PART why".to_owned()),
+        4 => Just("return tangent PART why".to_owned()),
+        2 => Just("merge PART".to_owned()),
+        2 => Just("person failure PART why".to_owned()),
+        2 => Just("undo".to_owned()),
+        1 => Just("redo".to_owned()),
+        1 => Just("go PART".to_owned()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    /// Who left a node is seen from the trunk before and after each act, and not from what was recorded of it.
+    #[test]
+    fn a_model_never_reaches_a_branch_that_it_did_not_leave(acts in prop::collection::vec((act(), 0..1000_usize), 0..40)) {
+        let mut story = Story::new(START);
+        let mut left_by_model: HashMap<NodeId, bool> = HashMap::new();
+        for (act, part) in acts {
+            let node = NodeId::new((part % story.tree.len()) as u32);
+            let (trunk, length, moves) = (story.tree.trunk().ids().to_vec(), story.tree.len(), story.tree.moves().len());
+            if act.starts_with("go") {
+                crate::merge::go(&mut story.tree, node);
+            } else {
+                story.play(&act.replace("PART", &node.to_string()));
+            }
+            let by_model = ["revert", "return", "merge"].iter().any(|word| act.starts_with(word));
+            let came: Vec<NodeId> = story.tree.trunk().ids().iter().copied().filter(|id| id.index() < length && !trunk.contains(id)).collect();
+            if by_model {
+                let merged = story.tree.nodes().skip(length).flat_map(|(_, node)| node.link().further_parents().to_vec());
+                let merged = merged.flat_map(|tip| story.tree.ancestry(tip).unwrap().map(|(id, _)| id).take_while(|id| !story.tree.is_on_trunk(*id)).collect::<Vec<_>>());
+                for reached in came.into_iter().chain(merged) {
+                    prop_assert_eq!(left_by_model.get(&reached), Some(&true), "{} by {}\n{}", reached, act, notation::print_tree(&story.tree));
+                }
+                if story.tree.moves().len() == moves {
+                    prop_assert_eq!(story.tree.len(), length + 2, "a request that is refused adds its call and its answer");
+                }
+            }
+            for id in trunk.into_iter().chain((length..story.tree.len()).map(|id| NodeId::new(id as u32))) {
+                if !story.tree.is_on_trunk(id) {
+                    left_by_model.insert(id, by_model);
+                }
+            }
+            // Nothing is listed that is not the model's, and what is listed can be gone to or is barred by words of a person.
+            let own = OwnBranches::of(&story.tree, &story.notes, &story.records);
+            for tip in own.newest() {
+                prop_assert_eq!(left_by_model.get(&tip), Some(&true));
+                prop_assert_eq!(own.tip_of(tip), Ok(tip));
+            }
+        }
+    }
 }
