@@ -60,7 +60,6 @@ impl Part {
                 }
                 self.merges.push(merge);
             }
-            PRUNED => self.prunings.record(&record::read(note)?),
             SUMMARY_ASKED => {
                 let SummaryAsked { head_move } = record::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;
@@ -68,6 +67,12 @@ impl Part {
             // Like those, advice: what another version wrote must not make the whole session unreadable.
             UNREAD => self.unread.extend(record::read::<trunkline_revert::UnreadRequest>(note).ok()),
             BREAK => self.breaks.extend(record::read::<trunkline_revert::Break>(note).ok()),
+            // What cannot be read leaves nothing out: then the model reads more than it wanted.
+            PRUNED => {
+                if let Ok(record) = record::read(note) {
+                    self.prunings.record(&record);
+                }
+            }
             FAILED => self.failed = record::read(note).ok().or(self.failed.take()),
             _ => {}
         }
