@@ -32,6 +32,7 @@ mod moving;
 mod narrow;
 mod notes;
 mod others;
+mod own_moves;
 mod piping;
 mod planning;
 mod removing;

@@ -131,6 +131,11 @@ impl Prunings {
         self.since.contains_key(&node)
     }
 
+    /// Returns where the head was when the result in a node was left out; `None` if it is not.
+    pub fn since(&self, node: NodeId) -> Option<NodeId> {
+        self.since.get(&node).copied()
+    }
+
     /// Returns the nodes whose results are left out, each with the head when that was recorded.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
         self.since.iter().map(|(node, since)| (*node, *since))

@@ -46,6 +46,10 @@ pub(crate) struct Terms {
     /// Who decides on the step back that is proposed when the run gets nowhere [default: model]
     #[arg(long, value_name = "WHO", conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) on_stall: Option<OnStall>,
+    /// What else the model may do with its conversation, separated by commas: merge what came of branches that it left, go back to
+    /// them, prune results of tools [default: none of it]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "no_revert")]
+    pub(crate) moves: Vec<Moves>,
     /// How many tokens a prompt of the model may have: older messages are summed up before it is full
     #[arg(long, value_name = "N")]
     pub(crate) window: Option<u64>,
@@ -110,6 +114,16 @@ pub(crate) enum OnStall {
     Person,
     /// Nobody: it is taken at once
     Accept,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Moves {
+    /// Bring back what came of branches that it left itself
+    Merge,
+    /// Go back to branches that it left itself
+    Go,
+    /// Leave results of tools out of later requests; they stay in the log, and it can ask for them again
+    Prune,
 }
 
 /// Returns who decides under these terms.

@@ -20,7 +20,7 @@ use crate::desk::place::{Place, Store};
 use crate::desk::store;
 use crate::shown::call::shown_call;
 use crate::shown::changes::{self, staged};
-use crate::shown::moves::{reverted, unread};
+use crate::shown::moves::{pruned, reverted, unread};
 use crate::shown::rule;
 use crate::shown::verdict::verdict;
 use crate::term::fault::{Exit, Fault};
@@ -215,6 +215,7 @@ fn shown_note(note: &Note) -> Option<String> {
             };
             Some(paint(DIM, &told))
         }
+        ("revert", "pruned") => Some(pruned(&serde_json::from_str(&note.body).ok()?)),
         ("runtime", "attempt") => {
             let attempt: Attempt = serde_json::from_str(&note.body).ok()?;
             let then = if attempt.until.is_some() { "another one follows" } else { "it is the last one" };

@@ -1,9 +1,7 @@
 //! `trunkline reflog`: every move of the head, and how it is taken back.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
-use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind, NodeId};
+use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind};
 use trunkline_runtime::revert;
 
 use crate::args::moves::Reflog;
@@ -41,7 +39,7 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
             let made = entry.head_move;
             [
                 entry.id.to_string(),
-                word(tree, made.kind),
+                word_of(&reading, entry.id, made.kind),
                 ends(&reading, entry.id, made),
                 ago(made.at, now()),
                 standing(tree, entry.id, entry.in_force),
@@ -69,12 +67,9 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
 
 /// Lists the requests to go back that moved nothing, newest first, each with the message that asked.
 fn declined_lines(reading: &Reading) -> String {
-    let refused = refused(reading).into_iter().filter_map(|record| Some(record.call.as_ref()?.node));
-    let asked: BTreeSet<NodeId> =
-        refused.chain(reading.unread_reverts().iter().map(|request| request.call.node)).collect();
     let mut lines = String::new();
-    for id in asked.into_iter().rev() {
-        for line in declined(reading, id).into_iter().rev() {
+    for (id, of_calls) in declined(reading).into_iter().rev() {
+        for line in of_calls.into_values().rev() {
             lines.push_str(&format!("{}  {line}\n", paint(BOLD, &id.to_string())));
         }
     }
@@ -126,6 +121,17 @@ fn ends(reading: &Reading, id: MoveId, made: &HeadMove) -> String {
     match reading.merges().iter().find(|merge| merge.move_id == id && made.kind == MoveKind::Merge) {
         Some(merge) => format!("{} → {}", listed(&merge.with), merge.node),
         None => format!("{} → {}", made.from, made.to),
+    }
+}
+
+/// Says what kind of move it is; of those of the model also what the kind alone does not tell.
+fn word_of(reading: &Reading, id: MoveId, kind: MoveKind) -> String {
+    let returned = || reading.notes().iter().any(|note| note.made_by == id && note.back.is_some());
+    let merged = || reading.merges().iter().any(|merge| merge.move_id == id && merge.call.is_some());
+    match kind {
+        MoveKind::ModelRevert if returned() => "model return".to_owned(),
+        MoveKind::Merge if merged() => "model merge".to_owned(),
+        kind => word(reading.tree(), kind),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `trunkline show`: the conversation as it was said.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part, ToolResult};
@@ -20,7 +22,7 @@ use crate::shown::nodes::span;
 use crate::shown::plan;
 use crate::shown::time::ago;
 use crate::shown::tree::{REDONE, note_word, redone};
-use crate::shown::tree_json::{add_link, add_standings, verdicts_json};
+use crate::shown::tree_json::{add_link, add_pruned, add_standings, verdicts_json};
 use crate::shown::tree_words::{role_style, speaker};
 use crate::shown::verdict::verdict;
 use crate::shown::{session, standing};
@@ -55,12 +57,13 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     reading.fill_with_calls(store.as_ref(), &ids).await?;
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
     let (links, marks) = (Links::of(&reading), Marks::of(&reading));
+    let mut declined = declined(&reading);
     let mut shown = String::new();
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
             shown.push_str(&shown_node((&reading, &links, &marks), id, node, limit));
         }
-        for line in declined(&reading, id) {
+        for line in declined.remove(&id).into_iter().flat_map(BTreeMap::into_values) {
             shown.push_str(&format!("{line}\n\n"));
         }
         if one.is_some() {
@@ -242,6 +245,7 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
         });
         add_link(&mut shown, node.link());
         add_standings(&mut shown, reading, &marks, *id);
+        add_pruned(&mut shown, reading, *id);
         Some(shown)
     });
     json!({

@@ -33,7 +33,7 @@ pub(crate) fn trusted() -> Result<TrustedTools, Fault> {
 
 /// Reads what the project of some tools declares.
 pub(crate) fn read(tools: &CodingTools) -> Declarations {
-    let mut found = tools.declared(LAYER_TOOLS.map(str::to_owned));
+    let mut found = tools.declared(LAYER_TOOLS.iter().map(|name| (*name).to_owned()));
     let (sound, wrong): (Vec<_>, Vec<_>) =
         found.tools.into_iter().map(|tool| (fault(&tool), tool)).partition(|(fault, _)| fault.is_none());
     found.tools = sound.into_iter().map(|(_, tool)| tool).collect();

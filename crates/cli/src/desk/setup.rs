@@ -16,7 +16,7 @@ use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
 use crate::args::going_back::{GoingBack, Summaries};
 use crate::args::model::Model;
-use crate::args::terms::{LeftPrompts, OnStall, Policy, Terms};
+use crate::args::terms::{LeftPrompts, Moves, OnStall, Policy, Terms};
 use crate::desk::declared;
 use crate::desk::no_model::NoModel;
 use crate::desk::{policy, repository, settings};
@@ -313,6 +313,11 @@ fn reverts(terms: &Terms) -> Reverts {
         Some(LeftPrompts::Rebase) => reverts.prompts(Prompts::Rebase),
         Some(LeftPrompts::Ask) => reverts.prompts(Prompts::Ask),
     };
+    let reverts = terms.moves.iter().fold(reverts, |reverts, offered| match offered {
+        Moves::Merge => reverts.offer_merge(),
+        Moves::Go => reverts.offer_return(),
+        Moves::Prune => reverts.offer_pruning(),
+    });
     match terms.on_stall {
         None => reverts,
         Some(OnStall::Model) => reverts.on_stall(trunkline_runtime::OnStall::TellModel),

@@ -455,6 +455,11 @@ impl<'a> Drive<'a> {
         for (name, value) in self.terms.going_back.flags() {
             flags.push_str(&format!(" {name} {}", shell::quoted(&text::one_line(&value, 200))));
         }
+        let moves = self.terms.moves.iter().filter_map(ValueEnum::to_possible_value);
+        let moves: Vec<String> = moves.map(|moves| moves.get_name().to_owned()).collect();
+        if !moves.is_empty() {
+            flags.push_str(&format!(" --moves {}", moves.join(",")));
+        }
         if let Some(window) = self.terms.window {
             flags.push_str(&format!(" --window {window}"));
         }

@@ -20,7 +20,7 @@ use crate::live::unbound;
 use crate::shown::call::{finished, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::files::{named_files, still_staged};
-use crate::shown::moves::{moved_line, reverted, unread};
+use crate::shown::moves::{merged, moved_line, pruned, reverted, unread};
 use crate::shown::plan::{NEEDED, is_plan};
 use crate::shown::verdict::verdict;
 use crate::shown::{binding, rule, step_back};
@@ -231,6 +231,11 @@ impl Progress {
                     format!("⤺ no summary of what {head_move} left: {why}; the note says what was called");
                 self.line(&paint(YELLOW, &told));
             }
+            Event::Merged(record) => self.line(&merged(record)),
+            Event::MergeRefused(refused) => {
+                self.line(&paint(YELLOW, &format!("⤺ not merged: {}", one_line(&refused.reason, 300))));
+            }
+            Event::Pruned(record) => self.line(&pruned(record)),
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &step_back::shown(open)))
             }

@@ -92,6 +92,11 @@ impl Reading {
         self.view.merges()
     }
 
+    /// The results that the model has left out of its requests.
+    pub(crate) fn prunings(&self) -> &revert::Prunings {
+        self.view.prunings()
+    }
+
     /// What stands where branches were left, oldest first.
     pub(crate) fn notes(&self) -> &[revert::Note] {
         self.view.notes()

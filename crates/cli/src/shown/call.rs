@@ -21,7 +21,8 @@ pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
 /// Returns the argument that says most, or all of them if none is known to.
 pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
-    let known = ["path", "command", "pattern", "query", "id", "step", "name", "url", "title"];
+    let known =
+        ["path", "command", "pattern", "query", "id", "step", "branch", "result", "name", "url", "title"];
     for (from, to) in [("from", "to"), ("pattern", "replacement")] {
         if let (Some(from), Some(to)) = (end(&parsed, from), end(&parsed, to)) {
             return one_line(&format!("{from} → {to}"), limit);
@@ -31,6 +32,7 @@ pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     match (found, &parsed) {
         (Some(found), _) => one_line(found, limit),
         (None, Some(parsed)) if !edited(parsed).is_empty() => one_line(&edited(parsed).join(", "), limit),
+        (None, Some(parsed)) if !nodes(parsed).is_empty() => one_line(&nodes(parsed).join(", "), limit),
         (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
         (None, _) => one_line(arguments, limit),
     }
@@ -38,6 +40,12 @@ pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
 
 fn end<'a>(arguments: &'a Option<Value>, name: &str) -> Option<&'a str> {
     arguments.as_ref()?.get(name)?.as_str()
+}
+
+/// The nodes that a call names together.
+fn nodes(arguments: &Value) -> Vec<&str> {
+    let named = ["branches", "results"].iter().find_map(|name| arguments.get(name)?.as_array());
+    named.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The files that a call edits together.

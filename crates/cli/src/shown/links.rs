@@ -1,4 +1,4 @@
-//! What binds nodes beside their parents: merges, spans that one node stands for, names.
+//! What is to be said of nodes beside their parents: merges, spans that one node stands for, names, results that are left out.
 
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub(crate) struct Links {
     /// The nodes of the trunk that are shown covered, and the node that stands for each.
     covered_by: HashMap<NodeId, NodeId>,
     names: HashMap<NodeId, Vec<(NameKind, String)>>,
+    /// The results that the model has left out of its requests, and where the head was then.
+    left_out: HashMap<NodeId, NodeId>,
 }
 
 impl Links {
@@ -29,6 +31,7 @@ impl Links {
             merged_by: HashMap::new(),
             covered_by: HashMap::new(),
             names: HashMap::new(),
+            left_out: reading.prunings().iter().collect(),
         };
         for (id, node) in tree.nodes() {
             if let Link::Merge { with } = node.link() {
@@ -77,6 +80,11 @@ impl Links {
         self.merged_by.get(&id).map(|by| format!("merged by {}", listed(by)))
     }
 
+    /// Says that the model has left a result out of its requests.
+    pub(crate) fn pruned(&self, id: NodeId) -> Option<String> {
+        self.left_out.get(&id).map(|since| format!("pruned since {since}"))
+    }
+
     /// Says everything that binds a node, a line each.
     pub(crate) fn lines(&self, id: NodeId, node: &Node, reading: &Reading) -> Vec<(Style, String)> {
         let mut lines: Vec<(Style, String)> =
@@ -98,6 +106,10 @@ impl Links {
             }
         }
         lines.extend(self.merged_by(id).map(|merged| (MAGENTA, merged)));
+        lines.extend(
+            self.pruned(id)
+                .map(|pruned| (DIM, format!("{pruned}: the model reads a line that says how long it was"))),
+        );
         lines.extend(
             self.covered_by(id).map(|by| (DIM, format!("covered by {by}: the model reads that instead"))),
         );

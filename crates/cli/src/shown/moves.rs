@@ -1,5 +1,7 @@
 //! Moves of the head, told in a line.
 
+use std::collections::BTreeMap;
+
 use trunkline_message_tree::{MessageTree, NodeId};
 use trunkline_runtime::revert::{self, Sentence};
 
@@ -40,8 +42,11 @@ pub(crate) fn reverted(record: &revert::Record) -> String {
     match (record.landed, record.abandoned.as_slice()) {
         (Some(landed), abandoned) => {
             let shown = record.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default();
-            let told =
-                format!("⤺ left {}, back at {landed} ({}){words}{shown}", span(abandoned), record.category);
+            let back = match record.back.as_slice() {
+                [] => format!("back at {landed}"),
+                back => format!("{} on the trunk again", span(back)),
+            };
+            let told = format!("⤺ left {}, {back} ({}){words}{shown}", span(abandoned), record.category);
             paint(MAGENTA, &told)
         }
         (None, _) => {
@@ -58,18 +63,35 @@ pub(crate) fn unread(request: &revert::UnreadRequest) -> String {
     paint(YELLOW, &format!("⤺ not read: {fault}; the model wrote: {wrote}"))
 }
 
-/// Tells of the requests to revert in a message that moved nothing, in the order of their calls.
-pub(crate) fn declined(reading: &Reading, id: NodeId) -> Vec<String> {
+/// Tells of the requests to revert that moved nothing, by the message that asked and the place of the call in it.
+pub(crate) fn declined(reading: &Reading) -> BTreeMap<NodeId, BTreeMap<usize, String>> {
     let refused = reading.reverts().iter().filter(|record| !record.applied);
     let refused = refused.filter_map(|record| Some((record.call.as_ref()?, reverted(record))));
     let unread = reading.unread_reverts().iter().map(|request| (&request.call, unread(request)));
-    let mut told: Vec<(usize, String)> = refused
-        .chain(unread)
-        .filter(|(call, _)| call.node == id)
-        .map(|(call, line)| (call.index, line))
-        .collect();
-    told.sort_by_key(|(index, _)| *index);
-    told.into_iter().map(|(_, line)| line).collect()
+    let mut told: BTreeMap<NodeId, BTreeMap<usize, String>> = BTreeMap::new();
+    for (call, line) in refused.chain(unread) {
+        told.entry(call.node).or_default().insert(call.index, line);
+    }
+    told
+}
+
+/// Tells what the model has merged.
+pub(crate) fn merged(record: &revert::MergeRecord) -> String {
+    let lines = count(record.sentences.len(), "line");
+    paint(MAGENTA, &format!("⤺ {} merges {}, {lines}", record.node, listed(&record.with)))
+}
+
+/// Tells which results the model leaves out of its requests, or why it cannot.
+pub(crate) fn pruned(record: &revert::PruneRecord) -> String {
+    if let Some(reason) = &record.reason {
+        return paint(YELLOW, &format!("⤓ not pruned: {}", one_line(reason, 300)));
+    }
+    let named = |one: &revert::Pruned| {
+        let node = one.node.map(|node| node.to_string()).unwrap_or_default();
+        format!("{node} ({} of {})", count(one.bytes, "byte"), one_line(&one.tool, 64))
+    };
+    let named: Vec<String> = record.results.iter().map(named).collect();
+    paint(MAGENTA, &format!("⤓ pruned {}", named.join(", ")))
 }
 
 /// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.

@@ -229,7 +229,8 @@ impl<'a> Drawing<'a> {
         let merges = self.links.merges(id).map(|merges| (MAGENTA, format!("  {merges}")));
         let merged = self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}")));
         let names = self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}")));
-        merges.into_iter().chain(merged).chain(names).collect()
+        let pruned = self.links.pruned(id).map(|pruned| (DIM, format!("  {pruned}")));
+        merges.into_iter().chain(merged).chain(names).chain(pruned).collect()
     }
 
     /// Draws the labels of a node below it that would take the place of what it says.

@@ -29,6 +29,7 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
             });
             add_link(&mut shown, node.link());
             add_standings(&mut shown, reading, &marks, id);
+            add_pruned(&mut shown, reading, id);
             shown
         })
         .collect();
@@ -63,6 +64,13 @@ pub(crate) fn add_standings(node: &mut Value, reading: &Reading, marks: &Marks<'
         && !standings.is_empty()
     {
         node["unanswered"] = standing::as_json(message.calls(), &standings);
+    }
+}
+
+/// Says of a result that the model has left out of its requests where the head was then.
+pub(crate) fn add_pruned(shown: &mut Value, reading: &Reading, id: NodeId) {
+    if let Some(since) = reading.prunings().since(id) {
+        shown["pruned_since"] = json!(since);
     }
 }
 

@@ -17,6 +17,7 @@ use trunkline_revert::{
     TOOL_NAME,
 };
 
+use crate::notes;
 use crate::notes::service::Service;
 use crate::setup::catalogue::Catalogue;
 use crate::words::retries::Retries;
@@ -33,6 +34,7 @@ pub const LAYER_TOOLS: &[&str] = &[
     PRUNE_TOOL_NAME,
     RECALL_TOOL_NAME,
     resolve_tool::NAME,
+    notes::plan::TOOL,
 ];
 
 /// What an agent is set up to do.
