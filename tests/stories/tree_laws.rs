@@ -12,12 +12,15 @@ use proptest::test_runner::RngSeed;
 use tokio::runtime::{Builder, Runtime};
 use trunkline_message_tree::{Message, NodeId, ToolSpec, notation};
 use trunkline_providers::{Request, Wire};
-use trunkline_runtime::revert::{NoteKind, mark, note_states, outline_tool_spec, tool_spec, turn};
+use trunkline_runtime::revert::{
+    NoteKind, OwnBranches, Prompts, mark, merge_tool_spec, note_states, outline_tool_spec, prune_tool_spec,
+    return_tool_spec, tool_spec, turn,
+};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 use trunkline_session_store::{MemoryStore, SqliteStore};
 
 use crate::encodes::services;
-use crate::tree_world::{Act, Told, World, acts, moves, origin};
+use crate::tree_world::{Act, Told, Who, World, acts, moves, origin};
 
 /// How many cases each law has: the last word is the environment's. On disk a case costs more.
 #[expect(clippy::print_stderr, reason = "whoever sees a law fail has to know the seed")]
@@ -59,7 +62,8 @@ fn body(
     let tree = || notation::print_tree(&world.tree);
     prop_assert!(broken.is_empty(), "{}: {:?}\n{}", name, broken, tree());
     let mut request = Request::new(model, sanitized.messages.into_owned());
-    request.tools = vec![tool_spec(), outline_tool_spec()];
+    request.tools = vec![tool_spec(), outline_tool_spec(), merge_tool_spec(), prune_tool_spec()];
+    request.tools.push(return_tool_spec(Prompts::Refuse));
     request.tools.push(ToolSpec::new("read_file", "", serde_json::json!({ "type": "object" })));
     let encoded = wire.encode(&request);
     let encoded = encoded.map_err(|fault| {
@@ -83,7 +87,7 @@ fn trunk(world: &World) -> Result<Vec<String>, TestCaseError> {
 }
 
 fn check_told(world: &World) -> Result<(), TestCaseError> {
-    let Told { tree, notes, records } = world.told();
+    let Told { tree, notes, records, prunings } = world.told();
     prop_assert!(tree.entries().eq(world.tree.entries()));
     prop_assert_eq!(tree.trunk().ids(), world.tree.trunk().ids());
     prop_assert_eq!(
@@ -94,10 +98,16 @@ fn check_told(world: &World) -> Result<(), TestCaseError> {
     prop_assert_eq!(tree.plan_redo(world.at()), world.tree.plan_redo(world.at()));
     prop_assert_eq!(&notes, &world.notes);
     prop_assert_eq!(&records, &world.records);
+    prop_assert_eq!(&prunings, &world.prunings);
     let now = turn(&tree);
     let states = note_states(&tree, &notes, &world.policy, now);
     prop_assert_eq!(states, note_states(&world.tree, &world.notes, &world.policy, turn(&world.tree)));
     Ok(())
+}
+
+/// Returns the ends of the branches that a model is told of as its own.
+fn own_branches(world: &World) -> Vec<NodeId> {
+    OwnBranches::of(&world.tree, &world.notes, &world.records).newest()
 }
 
 /// No result is in a prompt but those that stand on the trunk, and so does the call of each.
@@ -189,6 +199,27 @@ proptest! {
             prop_assert_eq!(world.tree.trunk().ids(), &there[..]);
             prop_assert_eq!(trunk(&world)?, after);
             prop_assert_eq!(without(world.rendered()), without(shown));
+        }
+    }
+
+    /// Who left a node is seen here from the trunk before and after each act, and not from the log.
+    #[test]
+    fn a_model_never_reaches_a_branch_that_it_did_not_leave(acts in acts()) {
+        let mut world = in_memory();
+        for act in &acts {
+            let (before, count) = (world.left_by.clone(), world.tree.moves().len());
+            world.reached.clear();
+            let listed = own_branches(&world);
+            world.play(act);
+            for node in &world.reached {
+                prop_assert_eq!(before.get(node), Some(&Who::Model), "{}\n{}", node, notation::print_tree(&world.tree));
+            }
+            if let (Act::Own(_), true) = (act, world.reached.is_empty()) {
+                prop_assert_eq!(world.tree.moves().len(), count, "a request that is refused changes nothing");
+            }
+            for tip in listed {
+                prop_assert_eq!(before.get(&tip), Some(&Who::Model));
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! The acts are those of the layers below the runtime. One of the runtime's own goes in as one more [`Act`], played on a
 //! session over the same store.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -12,8 +13,10 @@ use trunkline_message_tree::{
     ToolCall,
 };
 use trunkline_runtime::revert::{
-    Category, Mover, Note, Outcome, Prompts, Record as RevertRecord, RenderPolicy, Request as RevertRequest,
-    TOOL_NAME, drain, merge, plan, render, requests, turn,
+    Ask, CallPlace, Category, Clock, Granted, MERGE_TOOL_NAME, Mover, Note, Outcome, PRUNE_TOOL_NAME,
+    Prompts, PruneRecord, PruneRequest, Prunings, RETURN_TOOL_NAME, Record as RevertRecord, RenderPolicy,
+    Request as RevertRequest, TOOL_NAME, drain, drain_asks, merge, plan, plan_pruning, render_at, requests,
+    turn,
 };
 use trunkline_session_store::{
     Batch, Lease, NewSession, Note as StoredNote, Position, Record, SessionId, SessionStore,
@@ -40,6 +43,8 @@ pub(crate) enum Act {
         asked: Vec<(Pick, u8)>,
         rebases: bool,
     },
+    /// The model goes back to a branch, merges some, or leaves results out.
+    Own(Vec<(Pick, OwnAct)>),
     Person(Pick, u8),
     Undo,
     Redo,
@@ -47,6 +52,14 @@ pub(crate) enum Act {
     Merge(Vec<Pick>),
     Cover(Pick, Pick),
     Restart,
+}
+
+/// What a model may do with branches that it left, and with results.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum OwnAct {
+    Return,
+    Merge,
+    Prune,
 }
 
 fn pick() -> impl Strategy<Value = Pick> {
@@ -64,6 +77,12 @@ pub(crate) fn moves() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// What the model does with what it left.
+pub(crate) fn own() -> impl Strategy<Value = Act> {
+    let act = prop_oneof![3 => Just(OwnAct::Return), 2 => Just(OwnAct::Merge), 1 => Just(OwnAct::Prune)];
+    prop::collection::vec((pick(), act), 1..3).prop_map(Act::Own)
+}
+
 pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
     let tools = (1..4_usize, 0..5_usize, any::<bool>(), any::<bool>());
     let tools = tools.prop_map(|(calls, answered, repeats, thinks)| Act::Tools {
@@ -79,6 +98,7 @@ pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
         6 => tools,
         2 => pick().prop_map(Act::Late),
         6 => moves(),
+        6 => own(),
         2 => Just(Act::Undo),
         2 => Just(Act::Redo),
         2 => (pick(), pick()).prop_map(|(from, to)| Act::Cover(from, to)),
@@ -112,11 +132,22 @@ pub(crate) struct World {
     pub(crate) notes: Vec<Note>,
     pub(crate) records: Vec<RevertRecord>,
     pub(crate) policy: RenderPolicy,
-    // What the law knows beside the log.
+    pub(crate) prunings: Prunings,
+    // What the law knows beside the log: by whom each node left the trunk last, seen from the trunk itself.
+    pub(crate) left_by: HashMap<NodeId, Who>,
+    /// What a request of the model was granted that reaches beside the trunk: nodes that it brought back or merged.
+    pub(crate) reached: Vec<NodeId>,
     open: Vec<Open>,
     pub(crate) answered: Vec<Answered>,
     calls: usize,
     time: u64,
+}
+
+/// Who took a node off the trunk.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Model,
+    Other,
 }
 
 /// What a log says.
@@ -124,6 +155,7 @@ pub(crate) struct Told {
     pub(crate) tree: MessageTree,
     pub(crate) notes: Vec<Note>,
     pub(crate) records: Vec<RevertRecord>,
+    pub(crate) prunings: Prunings,
 }
 
 impl World {
@@ -149,6 +181,9 @@ impl World {
             notes: Vec::new(),
             records: Vec::new(),
             policy,
+            prunings: Prunings::default(),
+            left_by: HashMap::new(),
+            reached: Vec::new(),
             open: Vec::new(),
             answered: Vec::new(),
             calls: 0,
@@ -166,6 +201,16 @@ impl World {
 
     /// Writes one batch and lets memory follow, as the runtime does.
     fn commit(&mut self, entries: Vec<Entry>, notes: Vec<Note>, records: Vec<RevertRecord>) {
+        self.commit_all(entries, notes, records, &[]);
+    }
+
+    fn commit_all(
+        &mut self,
+        entries: Vec<Entry>,
+        notes: Vec<Note>,
+        records: Vec<RevertRecord>,
+        pruned: &[PruneRecord],
+    ) {
         if entries.is_empty() && notes.is_empty() && records.is_empty() {
             return;
         }
@@ -177,6 +222,8 @@ impl World {
         batch.extend(
             records.iter().map(|record| stored("drained", serde_json::to_string(record).expect(json))),
         );
+        batch
+            .extend(pruned.iter().map(|record| stored("pruned", serde_json::to_string(record).expect(json))));
         let position = Position { seq: self.seq, head: self.tree.head() };
         let count = batch.len() as u64;
         let appended = self.tokio.block_on(self.store.append(&self.lease, Batch::new(position, batch)));
@@ -198,6 +245,17 @@ impl World {
     }
 
     pub(crate) fn play(&mut self, act: &Act) {
+        let (before, length) = (self.tree.trunk().ids().to_vec(), self.tree.len());
+        self.do_act(act);
+        let who = if matches!(act, Act::Model { .. } | Act::Own(_)) { Who::Model } else { Who::Other };
+        // What was appended in the same act and left with it was on the trunk in between.
+        let appended = (length..self.tree.len()).map(|id| NodeId::new(id as u32));
+        let appended = appended.filter(|id| self.tree.node(*id).is_ok_and(|node| !node.is_filed()));
+        let left = before.into_iter().chain(appended).filter(|id| !self.tree.is_on_trunk(*id));
+        self.left_by.extend(left.collect::<Vec<_>>().into_iter().map(|id| (id, who)));
+    }
+
+    fn do_act(&mut self, act: &Act) {
         self.time += 1;
         match act {
             Act::Prompt => _ = self.append(Message::user("and [n3] now?")),
@@ -208,6 +266,7 @@ impl World {
             }
             Act::Late(which) => self.late(*which),
             Act::Model { asked, rebases } => self.model(asked, *rebases),
+            Act::Own(asked) => self.own(asked),
             Act::Person(target, category) => {
                 let request =
                     RevertRequest::new(categories(*category), self.node(*target), Some("a [n1] person"));
@@ -255,8 +314,9 @@ impl World {
                 self.commit(entries, Vec::new(), Vec::new());
             }
             Act::Restart => {
-                let Told { tree, notes, records } = self.told();
+                let Told { tree, notes, records, prunings } = self.told();
                 (self.tree, self.notes, self.records) = (tree, notes, records);
+                self.prunings = prunings;
             }
         }
     }
@@ -284,7 +344,8 @@ impl World {
         message.content.extend(ids.iter().map(|id| call(id, "read_file", "{}")));
         let node = self.append(message);
         for (place, id) in ids.into_iter().enumerate() {
-            let open = Open { node, id, words: format!("answer-{node}-{place}.") };
+            let long = if place == 0 { "x".repeat(500) } else { String::new() };
+            let open = Open { node, id, words: format!("answer-{node}-{place}.{long}") };
             if place < answered {
                 self.answer(open);
             } else {
@@ -359,6 +420,94 @@ impl World {
         self.commit(entries, vec![note], refused);
     }
 
+    /// The model asks for branches and results in one message, which is settled in one batch.
+    fn own(&mut self, asked: &[(Pick, OwnAct)]) {
+        let mut message = Message::assistant("");
+        message.origin = Some(origin());
+        message.stop = Some(StopReason::ToolUse);
+        message.content.clear();
+        for (pick, act) in asked {
+            self.calls += 1;
+            let (id, node) = (format!("call_{}", self.calls), self.node(*pick).to_string());
+            let (name, arguments) = match act {
+                OwnAct::Return => (
+                    RETURN_TOOL_NAME,
+                    serde_json::json!({ "category": "tangent", "branch": node, "summary": "on [n1] another" }),
+                ),
+                OwnAct::Merge => (MERGE_TOOL_NAME, serde_json::json!({ "branches": [node] })),
+                OwnAct::Prune => (PRUNE_TOOL_NAME, serde_json::json!({ "results": [node] })),
+            };
+            message.content.push(call(&id, name, &arguments.to_string()));
+        }
+        let node = self.append(message);
+        let stored = self.tree.node(node).expect("it was appended").message().clone();
+        let asks: Vec<(CallPlace, Ask)> =
+            Ask::of(node, &stored).map(|(place, ask)| (place, ask.expect("they are whole"))).collect();
+        let only: Vec<Ask> = asks.iter().map(|(_, ask)| ask.clone()).collect();
+        let granted = drain_asks(&self.tree, (&self.notes, &self.records), &only, Mover::MODEL);
+        let answers: HashMap<usize, Result<Granted, String>> = asks
+            .iter()
+            .zip(granted)
+            .map(|((place, _), answer)| (place.index, answer.map_err(|refusal| refusal.to_string())))
+            .collect();
+        let mut draft = self.tree.draft();
+        let (mut appended, mut done, mut pruned) = (Vec::new(), None, Vec::new());
+        for (index, call) in stored.calls().enumerate() {
+            let place = CallPlace { node, index, call_id: call.id.clone() };
+            let (text, is_error) = match answers.get(&index) {
+                Some(Ok(answer)) => {
+                    done = Some(answer.clone());
+                    ("done".to_owned(), false)
+                }
+                Some(Err(refusal)) => (refusal.clone(), true),
+                None => {
+                    let request = PruneRequest::parse(&call.arguments, place).expect("it is whole");
+                    match plan_pruning(&self.tree, &self.prunings, &request, |_, _| false) {
+                        Ok(plan) => {
+                            pruned.push(plan.clone());
+                            (plan.result_text(), false)
+                        }
+                        Err(refusal) => (refusal.to_string(), true),
+                    }
+                }
+            };
+            let result = Message::new(
+                trunkline_message_tree::Role::Tool,
+                trunkline_message_tree::Author::Harness,
+                Message::tool_result(&call.id, text, is_error).content,
+            );
+            appended.push(draft.append(result, self.at()).expect("there is room"));
+        }
+        let since = draft.head();
+        let (mut notes, mut records) = (Vec::new(), Vec::new());
+        let entries = match done {
+            Some(Granted::Move(plan)) => {
+                self.reached.extend(&plan.back);
+                pruned.clear();
+                let outcome = plan.outcome(&appended, self.at(), turn(&self.tree));
+                let (entries, note, record) = self.carried(draft, outcome);
+                (notes, records) = (vec![note], vec![record]);
+                entries
+            }
+            Some(Granted::Merge(mut merge)) => {
+                let tips: Vec<NodeId> = merge.with.clone();
+                for tip in tips {
+                    let line = self.tree.ancestry(tip).expect("it exists").map(|(id, _)| id);
+                    self.reached.extend(line.take_while(|id| !self.tree.is_on_trunk(*id)));
+                }
+                merge.into = draft.head();
+                let outcome = merge.outcome(self.at());
+                draft.move_head(outcome.head_move).expect("the head is there");
+                draft.merge(outcome.with, outcome.message, self.at()).expect("they are off the trunk");
+                draft.into_entries()
+            }
+            None => draft.into_entries(),
+        };
+        let pruned: Vec<PruneRecord> = pruned.into_iter().map(|plan| plan.record(since, None)).collect();
+        pruned.iter().for_each(|record| self.prunings.record(record));
+        self.commit_all(entries, notes, records, &pruned);
+    }
+
     /// Ends a draft with the move of a revert and what follows it.
     fn carried(&self, mut draft: Draft<'_>, outcome: Outcome) -> (Vec<Entry>, Note, RevertRecord) {
         draft.move_head(outcome.head_move.clone()).expect("the head is there");
@@ -374,23 +523,28 @@ impl World {
     pub(crate) fn told(&self) -> Told {
         let log = self.tokio.block_on(self.store.load(self.lease.session())).expect("it can be read");
         let (mut entries, mut notes, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        let mut prunings = Prunings::default();
         for (_, record) in log.records {
             match record {
                 Record::Entry(entry) => entries.push(entry),
                 Record::Note(note) if note.kind == "note" => {
                     notes.push(serde_json::from_str(&note.body).expect("we wrote it"));
                 }
+                Record::Note(note) if note.kind == "pruned" => {
+                    prunings.record(&serde_json::from_str(&note.body).expect("we wrote it"));
+                }
                 Record::Note(note) => records.push(serde_json::from_str(&note.body).expect("we wrote it")),
                 Record::Blob(_) => {}
             }
         }
         let tree = MessageTree::replay(entries).expect("it is the log of one tree");
-        Told { tree, notes, records }
+        Told { tree, notes, records, prunings }
     }
 
     /// The list that a model is sent now, before it is made legal for a wire.
     pub(crate) fn rendered(&self) -> Vec<Message> {
-        render(&self.tree, &self.notes, &self.policy, turn(&self.tree))
+        let clock = Clock::new(turn(&self.tree)).with_prunings(&self.prunings);
+        render_at(&self.tree, &self.notes, &self.policy, &clock).messages
     }
 }
 
