@@ -84,6 +84,9 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// It is neither reminded nor held to anything: what waits is left alone, for a person to look at.
+    pub const NEVER: Policy = Policy::AtOnce { turns: 0 };
+
     pub(crate) fn patience(self) -> u32 {
         match self {
             Policy::AtOnce { .. } => 0,

@@ -86,6 +86,11 @@ impl ChoiceQueue {
         self
     }
 
+    /// How the model is brought to decide.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
     /// What the turn at hand is held to.
     pub fn in_flight(&self) -> Option<&InFlight> {
         self.in_flight.as_ref()
@@ -257,6 +262,10 @@ impl ChoiceQueue {
         if !scene.offers(&gate.tool) {
             let (label, reason) = (gate.tool.clone(), Reject::Unavailable);
             plan.notices.push(Notice::Rejected { label, choice: wanted, reason, requeued: true });
+            return;
+        }
+        // Who never asks has not given up asking either: under another policy it may be asked still.
+        if self.policy == Policy::NEVER {
             return;
         }
         let patience = self.policy.patience();

@@ -442,3 +442,29 @@ fn a_reminder_names_the_proposals_and_not_too_many() {
     let plan = ChoiceQueue::new(Policy::default()).plan(&scene).expect("nothing is in flight");
     expect!["Not done yet, and waiting for you: p1, p2 (its apply failed), p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, p18, p19, p20, 2 more. Call `resolve` with action apply or discard, a reason, and the id."].assert_eq(&plan.reminder.map(|reminder| reminder.text).unwrap_or_default());
 }
+
+#[test]
+fn who_is_never_asked_is_neither_reminded_nor_held_and_nobody_has_given_up() {
+    check(
+        "policy at-once 0
+         waits p1-0
+         plan
+         called read
+         plan
+         said
+         plan",
+        expect![[r#"
+            plan
+                free
+            called read
+                nothing was asked
+            plan
+                free
+            said
+                nothing was asked
+            plan
+                free
+        "#]],
+    );
+    assert_eq!(Policy::NEVER, Policy::AtOnce { turns: 0 });
+}

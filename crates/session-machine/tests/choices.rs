@@ -403,3 +403,80 @@ fn a_turn_that_is_cut_is_reported_and_asked_again() {
         "#]],
     );
 }
+
+#[test]
+fn how_a_model_is_brought_to_decide_is_stored_with_the_session_unless_its_agent_was_told() {
+    check(
+        r#"
+        approval model
+        demands
+        stored once 0
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: read c2 {"path":"b"}
+        model: well
+        > do it
+        stored once 2
+        model: read c3 {"path":"b"}
+        model: resolve c4 {"action":"discard","reason":"because"}
+        model: done
+        resume
+        "#,
+        expect![[r#"
+                + resolve/choices
+            > do it
+                + n1 under n0 person: do it
+                + decision/opened
+                + decision/run
+              request
+                + n2 under n1 model: edit c1
+              run edit c1
+                + runtime/call_started
+                + runtime/call_finished
+                + resolve/event p1 pending
+              settle
+                + n3 under n2 tool: c1: done / Staged as p1. Nothing is written yet: call `resolve` with action apply or discard and id "p1".
+              request
+                + resolve/choices
+                + n4 under n3 model: read c2
+              run read c2
+                + runtime/call_started
+                + runtime/call_finished
+              settle
+                + n5 under n4 tool: c2: done
+              request
+                + n6 under n5 model: well
+              ask about p1
+                + resolve/choices
+            resume
+              request
+                + n7 under n6 harness: Not done yet, and waiting for you: p1. Call `resolve` with action apply or discard, a reason, and the id.
+                + resolve/choices
+                held to Named("resolve")
+                + n8 under n7 model: read c3
+                + resolve/choices
+              run read c3
+                + runtime/call_started
+                + runtime/call_finished
+              settle
+                + n9 under n8 tool: c3: done
+              request
+                + resolve/choices
+                held to Named("resolve")
+                + n10 under n9 model: resolve c4
+                + resolve/choices
+              resolve c4
+                + resolve/event p1 discarded
+                + resolve/resolving
+                + runtime/call_finished
+              settle
+                + n11 under n10 tool: c4: Discarded: write a. Reason: because
+              request
+                + resolve/choices
+                + n12 under n11 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
+        "#]],
+    );
+}

@@ -82,6 +82,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// write c1 a = text    the call writes that file itself
 /// file a = text        somebody writes a file
 /// pass 10 s            time passes; also ms
+/// stored once 0        the session is stored with that; `once 0` never reminds
 /// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
@@ -242,7 +243,11 @@ impl Play {
                 let origin = Origin::new("made-up", "parrot");
                 self.setup.model = AskedModel::new(origin, "none", |_| Support::Native);
             }
-            "choices" => self.setup.choices.policy = policy_of(rest),
+            "choices" => self.setup.choices.policy = Some(policy_of(rest)),
+            "stored" => {
+                let plan = hold::under(&self.view(), policy_of(rest), None);
+                self.record(plan).unwrap();
+            }
             "hush" => self.hushed = true,
             "tell" => self.hushed = false,
             "show" => self.show(rest),

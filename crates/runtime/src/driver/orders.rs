@@ -7,7 +7,7 @@ use trunkline_revert::MergeRecord;
 use trunkline_session_machine::acts::late::{call_at, take, takes_late};
 use trunkline_session_machine::acts::roll_back::lease_of_another;
 use trunkline_session_machine::acts::take_back::take_back;
-use trunkline_session_machine::acts::{close, decide, moves, open, settle, task};
+use trunkline_session_machine::acts::{close, decide, hold, moves, open, settle, task};
 use trunkline_session_machine::{CloseAs, Late, RuntimeError};
 use trunkline_session_store::InboxId;
 
@@ -112,6 +112,9 @@ pub(crate) async fn carry_out(
         }
         Order::RevokeRule { rule, reason } => {
             writer.perform_for(letter, |view, _| decide::revoke_rule(view, rule, &reason)).await?;
+        }
+        Order::ToolChoice { policy } => {
+            writer.perform_for(letter, |view, _| Ok(hold::under(view, policy, letter))).await?;
         }
         Order::Distrust => take_distrust(writer, letter).await?,
         Order::Move { act, expected_head } => {

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::RunId;
 use trunkline_message_tree::{NodeId, Part, Timestamp, ToolResult};
-use trunkline_resolve_queue::{ProposalId, RuleId};
+use trunkline_resolve_queue::{Policy, ProposalId, RuleId};
 use trunkline_revert::ProposalId as StepId;
 use trunkline_session_machine::notes::record;
 use trunkline_session_machine::{CallPlace, CloseAs, RuntimeError, Said};
@@ -29,6 +29,7 @@ const GIVE_TASK: &str = "give_task";
 const BOUND_TASK: &str = "bound_task";
 const END_TASK: &str = "end_task";
 const SELECT: &str = "select";
+const TOOL_CHOICE: &str = "tool_choice";
 
 #[derive(Serialize, Deserialize)]
 struct PromptBody {
@@ -93,6 +94,11 @@ struct TakeBackBody {
     proposal: ProposalId,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ToolChoiceBody {
+    policy: Policy,
+}
+
 /// Returns the kind and the body of the letter that is an order.
 pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
     match order.clone() {
@@ -115,6 +121,7 @@ pub(crate) fn letter_of(order: &Order) -> (&'static str, String) {
             let (run, patch_set) = (run.to_string(), patch_set.to_string());
             (SELECT, record::json(&SelectBody { run, patch_set, reason }))
         }
+        Order::ToolChoice { policy } => (TOOL_CHOICE, record::json(&ToolChoiceBody { policy })),
         Order::Distrust => (DISTRUST, "{}".to_owned()),
         Order::Move { act, expected_head } => (MOVE, record::json(&MoveBody { act, expected_head })),
         Order::Name { naming } => (NAME, record::json(&naming)),
@@ -168,6 +175,10 @@ pub(crate) fn read(letter: &Letter) -> Result<Order, RuntimeError> {
                 patch_set: patch_set.parse().map_err(|_| unnamed("patch set", &patch_set))?,
                 reason,
             }
+        }
+        TOOL_CHOICE => {
+            let ToolChoiceBody { policy } = body(letter)?;
+            Order::ToolChoice { policy }
         }
         DISTRUST => Order::Distrust,
         MOVE => {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{PatchSetId, RunId};
 use trunkline_message_tree::{Naming, NodeId, Part, ToolResult};
-use trunkline_resolve_queue::{ProposalId, Rule, RuleId};
+use trunkline_resolve_queue::{Policy, ProposalId, Rule, RuleId};
 use trunkline_revert::ProposalId as StepId;
 use trunkline_session_machine::{Bounds, CallPlace, CloseAs, EndTask, NewTask, Said};
 
@@ -61,6 +61,11 @@ pub enum Order {
         rule: RuleId,
         /// Why; may be empty.
         reason: String,
+    },
+    /// Store with the session how the model is brought to decide on proposals in it, from now on.
+    ToolChoice {
+        /// How.
+        policy: Policy,
     },
     /// Void everything that waits or was approved, and every rule: the session came from elsewhere, and so did they.
     Distrust,

@@ -317,11 +317,12 @@ impl AgentBuilder {
         self
     }
 
-    /// Says how the model is brought to decide on proposals that wait for it; reminded first unless told, with one turn of
-    /// patience and three turns under pressure.
+    /// Says how the model is brought to decide on proposals that wait for it, whatever a session is stored with. Unless told it is that
+    /// ([`Order::ToolChoice`](crate::orders::Order::ToolChoice)), or else a reminder first, with one turn of patience and three turns
+    /// under pressure.
     #[must_use]
     pub fn choice_policy(mut self, policy: trunkline_resolve_queue::Policy) -> Self {
-        self.settings.setup.choices.policy = policy;
+        self.settings.setup.choices.policy = Some(policy);
         self
     }
 

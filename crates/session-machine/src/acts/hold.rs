@@ -2,19 +2,23 @@
 
 use trunkline_message_tree::{Author, Message, Role, StopReason, Timestamp};
 use trunkline_resolve_queue::{ChoiceQueue, Directive, Forcing, Heard, Place, Policy, Scene, TurnEnd};
-use trunkline_session_store::Record;
+use trunkline_session_store::{InboxId, Record};
 
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::turn::GO_ON_FROM_HERE;
 use crate::acts::view::View;
 use crate::notes::choice::{self, HeldTurn, Reminded};
+use crate::notes::journal;
 use crate::notes::record::entries;
 use crate::request::prefixes::binds_reasoning;
 use crate::request::prompt::Held;
 use crate::rules::{choices, plans};
 use crate::words::error::RuntimeError;
 use crate::words::event::Event;
+
+/// What the letter is called that sets how the model is brought to decide.
+const TOOL_CHOICE: &str = "tool_choice";
 
 /// Puts a directive of the caller's own into the tool-choice queue.
 pub fn direct(view: &View<'_>, directive: Directive, place: Place) -> Plan {
@@ -25,8 +29,19 @@ pub fn direct(view: &View<'_>, directive: Directive, place: Place) -> Plan {
 
 /// Returns what the next turns are held to, and what was asked of earlier ones.
 pub fn queue(view: &View<'_>) -> ChoiceQueue {
-    let queue = view.state.resolve.choices.queue.clone();
-    queue.unwrap_or_default().under(view.setup.choices.policy)
+    choices::queue(view.setup, &view.state.resolve)
+}
+
+/// Stores with the session how the model is brought to decide in it from here on, perhaps by a letter. An agent that was told otherwise
+/// goes by that.
+pub fn under(view: &View<'_>, policy: Policy, letter: Option<InboxId>) -> Plan {
+    let stored = &view.state.resolve.choices.queue;
+    if stored.as_ref().is_some_and(|stored| stored.policy() == policy) {
+        let taken = letter.map(|letter| journal::letter_taken(letter, TOOL_CHOICE, view.at));
+        return Plan::of(taken.into_iter().collect());
+    }
+    let queue = stored.clone().unwrap_or_default().under(policy);
+    Plan::of(vec![choice::note(queue, None, None, view.at)])
 }
 
 /// Says what the next request is held to, and records that, with the reminder.
@@ -66,7 +81,7 @@ pub fn hold(view: &View<'_>) -> Result<Plan<Held>, Pause> {
     scene.reminded = &reminded;
     let mut planned = queue.clone();
     let mut plan = planned.plan(&scene).map_err(unreported)?;
-    let soft = matches!(setup.choices.policy, Policy::SoftFirst { .. });
+    let soft = matches!(before.policy(), Policy::SoftFirst { .. });
     let demands = plan.choice.is_some() || plan.only.is_some();
     if soft && demands && planned.proposal_in_flight().is_some() && (spoke || head.author == Author::Person) {
         // Where words to a person, or a person's, come last, words are all that is asked with.

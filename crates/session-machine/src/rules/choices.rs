@@ -7,7 +7,7 @@ use trunkline_message_tree::{Author, Content, Message, Timestamp, ToolChoice};
 use trunkline_providers::Thinking;
 use trunkline_resolve_queue::resolve_tool;
 use trunkline_resolve_queue::{
-    ActorKind, Attempt, Choice, Forcing, Gate, ProposalId, Scene, State as At, Wire,
+    ActorKind, Attempt, Choice, ChoiceQueue, Forcing, Gate, ProposalId, Scene, State as At, Wire,
 };
 
 use crate::rules::judging;
@@ -68,6 +68,15 @@ pub(crate) fn gate(setup: &Setup, part: &Part, since: u64, at: Timestamp) -> Opt
     (!gate.waiting.is_empty()).then_some(gate)
 }
 
+/// Returns the tool-choice queue as it counts now: under the policy that the agent was told, else under the one that it is stored with.
+pub(crate) fn queue(setup: &Setup, part: &Part) -> ChoiceQueue {
+    let queue = part.choices.queue.clone().unwrap_or_default();
+    match setup.choices.policy {
+        Some(policy) => queue.under(policy),
+        None => queue,
+    }
+}
+
 /// Returns what is left to do for a model that has said its last words.
 pub(crate) fn left(setup: &Setup, part: &Part, at: Timestamp) -> Left {
     if !setup.offers_resolve() {
@@ -75,7 +84,7 @@ pub(crate) fn left(setup: &Setup, part: &Part, at: Timestamp) -> Left {
     }
     // Whatever is past its time was noted by then, or is in a moment: asked about once more it does no harm.
     if let Some(gate) = gate(setup, part, 0, at) {
-        let mut queue = part.choices.queue.clone().unwrap_or_default().under(setup.choices.policy);
+        let mut queue = queue(setup, part);
         // Directives are for turns that come by themselves.
         queue.clear();
         let mut wire = Wire::new(Forcing::No);
