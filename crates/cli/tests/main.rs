@@ -22,6 +22,7 @@ mod emptied;
 mod fake;
 mod finding;
 mod following;
+mod handing;
 mod hangup;
 mod keeping;
 mod kills;

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
 
 pub(crate) const AFTER_RESOLVE: &str = "\
 Without --session everything that waits is listed, in whatever session and whoever writes it, and a proposal is found in the
 one session in which it waits. If another process writes that session, it is left a note; it reads the note before its next
 step, and applies what was approved. --only names the files of a proposal that has several, by name or number, as
-`resolve p3` lists them: the others count as discarded. What was applied can be taken back: `undo` proposes that.
+`resolve p3` lists them: the others count as discarded. What was applied can be taken back: `undo` proposes that. --extra is
+for tools that ask for more than a yes, and part of what is approved; the tools of this command ignore it.
 
 --json prints {\"version\":1,\"proposals\":[…]}, each with its session, title and writer, and after a decision
 {\"version\":1,\"results\":[{\"session\",\"proposal\",\"state\",\"error\"}]}.
@@ -37,6 +39,9 @@ pub(crate) struct Resolve {
     /// Approve another text of a plan: that of a file, of stdin with `-`, or of your editor if none is named
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", requires = "action")]
     pub(crate) edit: Option<String>,
+    /// Hand this to the tool with the decision: VALUE is JSON, or else text; several may be given
+    #[arg(long, value_name = "KEY=VALUE", requires = "action", value_parser = handed)]
+    pub(crate) extra: Vec<(String, Value)>,
     /// Id, the beginning of one, or `last` [default: all; for one proposal where it waits, else last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -58,6 +63,16 @@ pub(crate) struct Resolve {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reads what is handed to a tool.
+fn handed(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE, as in --extra copies=2")?;
+    if key.is_empty() {
+        return Err("the key before `=` is empty".to_owned());
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    Ok((key.to_owned(), value))
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

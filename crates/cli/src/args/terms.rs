@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use trunkline_runtime::resolve_queue::Policy as ChoicePolicy;
 
 use crate::args::going_back::{GoingBack, HEADING};
 
@@ -48,8 +49,11 @@ pub(crate) struct Terms {
     pub(crate) on_stall: Option<OnStall>,
     /// What else the model may do with its conversation, separated by commas: merge what came of branches that it left, go back to
     /// them, prune results of tools [default: none of it]
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "no_revert")]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) moves: Vec<Moves>,
+    /// How a model that decides on its own edits is brought to it; the session keeps this [default: remind]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) tool_choice: Option<ToolChoice>,
     /// How many tokens a prompt of the model may have: older messages are summed up before it is full
     #[arg(long, value_name = "N")]
     pub(crate) window: Option<u64>,
@@ -92,6 +96,26 @@ impl Policy {
             Some("model") => Policy::Model,
             Some("always") => Policy::Always,
             _ => Policy::Rules(named.into()),
+        }
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolChoice {
+    /// It is reminded, and held to the decision after it did other things instead
+    Remind,
+    /// The next turn is held to it, as far as the service can demand that
+    AtOnce,
+    /// It is neither reminded nor held to it: what it leaves waits for you
+    Never,
+}
+
+impl ToolChoice {
+    pub(crate) fn policy(self) -> ChoicePolicy {
+        match self {
+            ToolChoice::Remind => ChoicePolicy::default(),
+            ToolChoice::AtOnce => ChoicePolicy::AtOnce { turns: 3 },
+            ToolChoice::Never => ChoicePolicy::NEVER,
         }
     }
 }

@@ -10,7 +10,7 @@ mod several;
 mod shown;
 mod undo;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use trunkline_runtime::Said;
 use trunkline_runtime::resolve_queue::{Entry, State, Verdict};
 
@@ -23,11 +23,12 @@ use crate::desk::place::Place;
 use crate::reading::session::Reading;
 use crate::shown::parts::{chosen, left_out, parts};
 use crate::shown::plan::{self, is_plan};
-use crate::shown::proposal::state_style;
+use crate::shown::proposal::{extra_line, state_style};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};
 use crate::term::tell::tell;
+use crate::term::text::one_line;
 
 /// What means every proposal that waits.
 const ALL: &str = "all";
@@ -51,7 +52,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         if args.edit.is_some() {
             return Err(Fault::usage("--edit changes the text of one plan; name it in place of `all`"));
         }
-        return several::run(args, &said(args, verdict), &store, place).await;
+        return several::run(args, &said(args, verdict)?, &store, place).await;
     }
     let rest = match args.action {
         None => "",
@@ -68,6 +69,9 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     let verdict = match action {
         Action::Apply => Verdict::Approve,
         Action::Discard => Verdict::Discard,
+        Action::Undo if !args.extra.is_empty() => {
+            return Err(Fault::usage("--extra goes with apply or discard; undo only proposes"));
+        }
         Action::Undo => return undo::run(args, (entry.id, &group.name), &info, &store, place).await,
     };
     let word = match verdict {
@@ -86,7 +90,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         }
         _ => {}
     }
-    let mut said = said(args, verdict);
+    let mut said = said(args, verdict)?;
     if let Some(file) = &args.edit {
         said.plan = planned::text_of(args, file, (&group, entry), (verdict, place))?;
     }
@@ -103,6 +107,9 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             tell(&left_out(&left));
         }
         said = said.only(taken);
+    }
+    if let Some(extra) = &said.extra {
+        tell(&handed(word, extra));
     }
     let wish = Wish::on(entry, said);
     let again = format!("resolve {} {word} -s {name}", entry.id);
@@ -147,8 +154,19 @@ fn is_approved<P>(entry: &Entry<P>) -> bool {
     entry.decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Approve)
 }
 
-fn said(args: &Resolve, verdict: Verdict) -> Said {
+fn said(args: &Resolve, verdict: Verdict) -> Result<Said, Fault> {
     let mut said = Said::new(verdict, &args.reason);
     said.name = user();
-    said
+    let mut extra = Map::new();
+    for (key, value) in &args.extra {
+        if extra.insert(key.clone(), value.clone()).is_some() {
+            return Err(Fault::usage(format!("--extra gives {} twice", one_line(key, 60))));
+        }
+    }
+    Ok(if extra.is_empty() { said } else { said.handing(extra) })
+}
+
+/// Says what is handed to the tool: it came after the preview, and is part of what is decided.
+fn handed(word: &str, extra: &Map<String, Value>) -> String {
+    paint(DIM, &format!("{word} with {}\n", extra_line(extra)))
 }

@@ -32,14 +32,19 @@ pub(crate) async fn what_waits(
     let reading = Reading::load(store, info).await?;
     let letters = store.inbox(&info.id).await?.len();
     let waiting: BTreeSet<String> = reading.waiting().map(|entry| entry.id.to_string()).collect();
-    Ok(match (waiting.is_empty(), reading.open_run().is_some()) {
+    let waits = match (waiting.is_empty(), reading.open_run().is_some()) {
         (false, _) => {
             Some(format!("waits for a decision: {}", waiting.into_iter().collect::<Vec<_>>().join(", ")))
         }
         (true, true) => Some("its run is open".to_owned()),
         (true, false) if letters > 0 => Some(format!("{} unread", count(letters, "note"))),
         (true, false) => None,
-    })
+    };
+    // No tool is told of a session that goes: whoever deletes it cleans up.
+    let left: Vec<String> = reading.not_cleaned_up().iter().map(ToString::to_string).collect();
+    let left = (!left.is_empty()).then(|| format!("not cleaned up by its tool: {}", left.join(", ")));
+    let told: Vec<String> = waits.into_iter().chain(left).collect();
+    Ok((!told.is_empty()).then(|| told.join("; ")))
 }
 
 pub(crate) fn line(info: &SessionInfo, all: &[SessionInfo], about: Option<&str>) -> String {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
 use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
+use trunkline_runtime::orders::Order;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{
     Agent, Cancel, Limit, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
@@ -150,6 +151,9 @@ impl<'a> Drive<'a> {
     ) -> Result<Exit, Fault> {
         self.progress.know(session.tree());
         self.progress.know_plans(session.proposals());
+        if let Some(how) = self.terms.tool_choice {
+            session.order(Order::ToolChoice { policy: how.policy() }).await?;
+        }
         // Something will happen, so it need not be waited for.
         if prompt.is_some() || session.proposals().unsettled().next().is_some() {
             self.progress.open();

@@ -14,7 +14,7 @@ use trunkline_message_tree::{
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Notice, ProposalId, Queue};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
-use trunkline_runtime::{Attempt, Cause, Event, PlanRecord, revert};
+use trunkline_runtime::{Attempt, Cause, Event, HookEnded, PlanRecord, revert};
 
 use crate::live::unbound;
 use crate::shown::call::{finished, shown_call};
@@ -193,6 +193,10 @@ impl Progress {
                 self.line(&finished(&tool, &arguments, result, *elapsed));
             }
             Event::Proposal(proposed) => self.proposal(proposed),
+            Event::DiscardHook { proposal, ended: HookEnded { failed: Some(failed), .. } } => {
+                let told = format!("✗ {proposal}: its tool did not clean up: {}", one_line(failed, 200));
+                self.line(&paint(YELLOW, &told));
+            }
             // Its writer was taken over, or is gone; nobody here can tell which.
             Event::AwaitingApply { attempt, .. } => {
                 let id = attempt.proposal;

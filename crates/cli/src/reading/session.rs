@@ -3,11 +3,14 @@
 //! Works while another process writes the session, and on the logs of builds that have more layers than this one: notes
 //! that are not known are passed over, they stay where they are.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, RunId};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Queue, Rules};
 use trunkline_runtime::session_machine::reading::unanswered::Standing;
+use trunkline_runtime::session_machine::state::hooks::Hooks;
 use trunkline_runtime::{Asked, GivenTask, PlanRecord, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
@@ -159,6 +162,17 @@ impl Reading {
     /// Returns whether a proposal is a command that waits to be run, and not an edit.
     pub(crate) fn is_command(&self, id: ProposalId) -> bool {
         self.view.is_call(id)
+    }
+
+    /// Returns which tools have cleaned up behind what was not applied.
+    pub(crate) fn hooks(&self) -> &Hooks {
+        self.view.hooks()
+    }
+
+    /// Returns what no tool has cleaned up behind: what waits, and what ended and its tool was not told of, as they are shown.
+    pub(crate) fn not_cleaned_up(&self) -> BTreeSet<ProposalId> {
+        let waits = self.waiting().filter(|entry| entry.proposal.hears_end).map(|entry| entry.id);
+        waits.chain(self.hooks().open()).collect()
     }
 
     /// Returns the proposals that wait for a person, oldest first.

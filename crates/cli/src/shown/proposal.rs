@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
 
 use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -55,6 +55,14 @@ pub(crate) fn state_style(state: State) -> anstyle::Style {
         State::Discarded | State::Superseded | State::Expired => DIM,
         _ => YELLOW,
     }
+}
+
+/// Returns what was handed over with a decision, on one line.
+pub(crate) fn extra_line(extra: &Map<String, Value>) -> String {
+    let field = |(key, value): (&String, &Value)| {
+        format!("{} = {}", one_line(key, 60), one_line(&value.to_string(), 200))
+    };
+    extra.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
 /// Says why nobody's decision ended it.

@@ -11,7 +11,7 @@ use crate::commands::resolve::listing::{heading, line};
 use crate::commands::resolve::results::{as_json, exit_of, is_done, places};
 use crate::desk::place::{Place, Store};
 use crate::shown::plan::is_plan;
-use crate::shown::proposal::state_style;
+use crate::shown::proposal::{extra_line, state_style};
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -39,6 +39,9 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
         .collect();
     let number: usize = meant.iter().map(|(_, wishes)| wishes.len()).sum();
     tell(&plan(&groups));
+    if let Some(extra) = said.extra.as_ref().filter(|_| number > 0) {
+        tell(&format!("each with {}\n", extra_line(extra)));
+    }
     if number == 0 {
         tell("nothing waits for a decision\n");
         if args.json {

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
+use trunkline_runtime::HookEnded;
 use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
 
 use crate::args::resolve::Resolve;
@@ -13,7 +14,7 @@ use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::shown::parts::{is_divisible, numbered, parts};
 use crate::shown::plan;
-use crate::shown::proposal::{by_harness, preview_within, state_style};
+use crate::shown::proposal::{by_harness, extra_line, preview_within, state_style};
 use crate::shown::time::{ago, expiry};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -118,6 +119,9 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
         let told =
             format!("{word} by the {by} {}{}", ago(Timestamp(decision.at), now), why(&decision.reason));
         lines.push(paint(DIM, &told));
+        if let Some(extra) = &decision.extra {
+            lines.push(paint(DIM, &format!("handed to the tool: {}", extra_line(extra))));
+        }
     }
     if !entry.left_out.is_empty() {
         let named: Vec<String> = entry.left_out.iter().take(NAMED).map(|one| one_line(one, 80)).collect();
@@ -157,6 +161,7 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
             },
         ));
     }
+    lines.extend(hook(group, entry));
     if let Some(asked) = &entry.unanswered {
         let told =
             format!("asked {}, and left for later{}", ago(Timestamp(asked.at), now), why(&asked.reason));
@@ -169,6 +174,23 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
         lines.push(paint(YELLOW, &expiry(Timestamp(end), now)));
     }
     lines.join("\n") + "\n"
+}
+
+/// Says whether the tool has cleaned up behind what was not applied.
+fn hook(group: &Group, entry: &Entry<Value>) -> Option<String> {
+    entry.end.as_ref()?;
+    let hook = group.reading.hooks().of(entry.id)?;
+    Some(match &hook.ended {
+        Some(HookEnded { failed: Some(failed), .. }) => {
+            paint(RED, &format!("its tool did not clean up: {}", one_line(failed, 200)))
+        }
+        Some(HookEnded { words, .. }) => {
+            let words = words.as_ref().map(|words| format!(": {}", one_line(words, 200)));
+            paint(DIM, &format!("its tool has cleaned up{}", words.unwrap_or_default()))
+        }
+        None if !group.reading.hooks().open().any(|open| open == entry.id) => return None,
+        None => paint(YELLOW, "its tool has not cleaned up yet: it is told when the session goes on"),
+    })
 }
 
 fn why(reason: &str) -> String {
