@@ -137,3 +137,24 @@ fn what_is_handed_over_too_deep_to_be_stored_is_refused_and_stops_nothing() {
     "#]];
     expected.assert_eq(&crate::play::play(&script).told.replace(&deep, "DEEP"));
 }
+
+#[test]
+fn what_a_model_handed_over_in_vain_is_not_recorded_as_handed_over() {
+    let played = crate::play::play(
+        r#"
+        approval model
+        rule ask tool shell
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: shell c2 {"command":"make"}; resolve c3 {"action":"apply","reason":"because","id":"p1","extra":{"mode":"wet"}}
+        model: done
+        > do it
+        approve p1 with {"mode":"dry"}
+        approve p2
+        resume
+        "#,
+    );
+    let resolved: Vec<_> =
+        played.state.resolve.choices.resolved().map(|(_, details)| &details.extra).collect();
+    assert_eq!(resolved, [&None], "{}", played.told);
+}
