@@ -40,7 +40,6 @@ const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
 Environment: TRUNKLINE_STORE, TRUNKLINE_SETTINGS, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, what `help run` names, NO_COLOR, COLUMNS
-Settings: options of `run` and `resume` that need not be typed, in ~/.config/trunkline/settings.json; docs/settings.md has the keys
 Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
