@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use trunkline_message_tree::ToolSpec;
+use trunkline_message_tree::{ToolSpec, tool_label};
 use trunkline_revert::Effects;
 use trunkline_session_machine::{Access, Gate, ToolOutput};
 
@@ -45,6 +45,13 @@ use crate::executor::Executor;
 pub trait Tool: Send + Sync {
     /// Returns what the model is told. Must not change while an agent lives: it is part of the cached prompt.
     fn spec(&self) -> ToolSpec;
+
+    /// Returns what people are shown for it, beside the name that the model knows: `edit_file` is `Edit file`, unless told. No
+    /// request has it. Another one is recorded when the tool first runs in a session, so that whoever reads the log later
+    /// sees it too.
+    fn label(&self) -> String {
+        tool_label(&self.spec().name)
+    }
 
     /// Returns whether the tool reads its arguments itself and answers what does not fit, as a
     /// `TypedTool` does. Then its schema may demand what is only

@@ -11,7 +11,7 @@ use schemars::transform::{RecursiveTransform, RestrictFormats};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::ToolSpec;
+use trunkline_message_tree::{ToolSpec, tool_label};
 use trunkline_providers::OutputSchema;
 use trunkline_resolve_queue::{End, Fingerprint};
 use trunkline_revert::Effects;
@@ -50,6 +50,7 @@ use crate::typed_executor::TypedExecutor;
 pub struct TypedTool<A> {
     name: String,
     description: String,
+    label: Option<String>,
     schema: Value,
     access: Access,
     gate: Option<Box<Declared<A, Option<Gate>>>>,
@@ -79,6 +80,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
         TypedTool {
             name: name.into(),
             description: description.into(),
+            label: None,
             schema: schema_of::<A>(),
             access: Access::Exclusive,
             gate: None,
@@ -89,6 +91,13 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
             }),
             executor: TypedExecutor::default(),
         }
+    }
+
+    /// Sets what people are shown for it; see [`Tool::label`].
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
     }
 
     /// Sets what the tool does to the world; see [`Tool::access`].
@@ -210,6 +219,10 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> Tool for TypedTool<A> {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec::new(&self.name, &self.description, self.schema.clone())
+    }
+
+    fn label(&self) -> String {
+        self.label.clone().unwrap_or_else(|| tool_label(&self.name))
     }
 
     fn access(&self) -> Access {

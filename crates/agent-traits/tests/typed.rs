@@ -464,3 +464,16 @@ async fn an_apply_sees_what_the_decider_has_handed_over() {
     let (_, output) = tool.as_executor().expect("it applies").apply(&entry, &context()).await;
     assert_eq!(output, ToolOutput::text("b: {\"copies\":2}"));
 }
+
+#[test]
+fn people_are_shown_a_label_that_is_in_no_spec() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+    async fn nothing(_: Nothing, _: ToolContext) -> &'static str {
+        "nothing"
+    }
+    let plain = TypedTool::from_fn("edit_file", "Edits.", nothing);
+    let named = TypedTool::from_fn("edit_file", "Edits.", nothing).label("Change a file");
+    assert_eq!((plain.label(), named.label()), ("Edit file".to_owned(), "Change a file".to_owned()));
+    assert_eq!(plain.spec(), named.spec());
+}

@@ -29,6 +29,7 @@ fn without_a_terminal_a_run_stops_and_everything_waits() {
     let shown = scene.run(&["resolve", "p1"]);
     expect![[r#"
         ± p1 create a.txt (+2)
+            by Write file (write_file)
             --- /dev/null
             +++ b/a.txt
             @@ -0,0 +1,2 @@

@@ -281,3 +281,29 @@ fn figures_that_are_not_understood_are_told_with_what_was_meant() {
         assert!(said.err.contains(told), "{flag} {figures}: {}", said.err);
     }
 }
+
+#[test]
+fn screens_show_the_label_of_a_tool_beside_its_name() {
+    let revert = r#"{"category":"failure","step":"n3","summary":"it is a dead end"}"#;
+    let (scene, _endpoint) = Scene::with(vec![
+        calls("list_files", "{}"),
+        calls("revert_to_state", revert),
+        calls("edit_files", r#"{"edits":[]}"#),
+        calls("no.such/tool", "{}"),
+        calls("write_file", r#"{"path":"a.txt","content":"a"}"#),
+        says("Done."),
+    ]);
+    let said = scene.run(&["run", "look", "--non-interactive"]);
+    assert!(said.err.contains("✓ List files (list_files) · "), "{}", said.err);
+    assert!(said.err.contains("⊘ no.such/tool · "), "{}", said.err);
+    let shown = scene.ok(&["show", "--all"]);
+    assert!(shown.contains("  → Revert to State (revert_to_state) "), "{shown}");
+    assert!(shown.contains("  ✓ Revert to State (revert_to_state)\n"), "{shown}");
+    let tree = scene.ok(&["tree"]);
+    assert!(tree.contains("→ Revert to State (revert_to_state) n3"), "{tree}");
+    assert!(tree.contains("✓ List files (list_files)  [no files]"), "{tree}");
+    let asked = scene.ok(&["resolve", "p1"]);
+    assert!(asked.contains("by Write file (write_file)"), "{asked}");
+    // The answer to a machine says what the model said.
+    assert!(scene.ok(&["tree", "--json"]).contains(r#""revert_to_state""#));
+}

@@ -56,7 +56,7 @@ fn a_call_with_broken_json_is_answered_and_the_run_goes_on() {
     let (scene, endpoint) = Scene::with(vec![calls("read_file", r#"{"path": "a"#), says("Sorry.")]);
     let said = scene.run(&["run", "read a"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), "Sorry.\n"), "{}", said.err);
-    assert!(said.err.contains("⊘ read_file"), "{}", said.err);
+    assert!(said.err.contains("⊘ Read file (read_file)"), "{}", said.err);
     assert_eq!(endpoint.requests().len(), 2);
     let stored = scene.ok(&["show", "--json", "--node", "n2"]);
     let stored: Value = serde_json::from_str(&stored).expect("JSON");
@@ -178,7 +178,7 @@ fn a_limit_leaves_the_run_open() {
     assert!(said.err.contains("the limit of turns is reached"), "{}", said.err);
     assert!(scene.ok(&["tree"]).contains("the run is open"));
     assert!(scene.ok(&["sessions"]).contains("  open  "));
-    assert!(said.err.contains("✓ list_files · "), "{}", said.err);
+    assert!(said.err.contains("✓ List files (list_files) · "), "{}", said.err);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use node::{BareNode, Node};
 pub use node_id::{NodeId, ParseNodeIdError};
 pub use outcome::CallOutcome;
 pub use reflog::{Reflog, ReflogEntry};
-pub use tool::{ToolChoice, ToolSpec};
+pub use tool::{ToolChoice, ToolSpec, tool_label};
 pub use tree::{Entry, MessageTree};
 pub use tree_error::TreeError;
 pub use trunk::{Covered, Trunk, TrunkItem};

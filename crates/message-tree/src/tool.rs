@@ -27,6 +27,23 @@ impl ToolSpec {
     }
 }
 
+/// Returns what people are shown for a tool that says nothing else: `edit_file` is `Edit file`.
+///
+/// A name that a model made up, with other signs than tools have, comes back as it is; what shows it makes it harmless.
+pub fn tool_label(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
+        return name.to_owned();
+    }
+    let words: Vec<&str> = name.split(['_', '-', '.']).filter(|word| !word.is_empty()).collect();
+    let joined = words.join(" ");
+    let mut letters = joined.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => name.to_owned(),
+    }
+}
+
 /// Whether and which tool the model must use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

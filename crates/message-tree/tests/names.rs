@@ -61,3 +61,23 @@ fn what_looks_like_a_node_or_hides_something_is_no_name() {
         .assert_eq(&Name::parse("n12").expect_err("it is a node").to_string());
     assert!(serde_json::from_str::<Name>("\"a b\"").is_err(), "what is read back is checked too");
 }
+
+#[test]
+fn a_tool_is_shown_to_people_in_words_that_follow_from_its_name() {
+    let shown = [
+        ("edit_file", "Edit file"),
+        ("run", "Run"),
+        ("list-all_files", "List all files"),
+        ("functions.list_files", "Functions list files"),
+        ("__", ""),
+        ("", ""),
+        ("two\nlines", "two\nlines"),
+        ("größer", "größer"),
+    ];
+    for (name, label) in shown {
+        let label = if label.is_empty() { name } else { label };
+        assert_eq!(trunkline_message_tree::tool_label(name), label);
+    }
+    let long = "a".repeat(65);
+    assert_eq!(trunkline_message_tree::tool_label(&long), long);
+}

@@ -35,6 +35,7 @@ mod faults;
 mod folders;
 mod idle;
 mod kills;
+mod labels;
 mod late;
 mod laws;
 mod letters;

@@ -18,7 +18,7 @@ use trunkline_session_store::{
 use crate::args::Follow;
 use crate::desk::place::{Place, Store};
 use crate::desk::store;
-use crate::shown::call::shown_call;
+use crate::shown::call::{label_of, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::moves::{pruned, reverted, unread};
 use crate::shown::rule;
@@ -134,7 +134,7 @@ fn shown_message(id: NodeId, message: &Message, filed: bool) -> String {
                         shown.push_str(&format!("{} {node}\n", safe(text.trim())));
                     }
                     Content::ToolCall(call) => {
-                        let call = shown_call(&call.name, &call.arguments);
+                        let call = shown_call(&call.name, &label_of(&call.name), &call.arguments);
                         shown.push_str(&format!("{} {call} {node}\n", paint(CYAN, "→")));
                     }
                     _ => {}

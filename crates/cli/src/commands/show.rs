@@ -15,7 +15,7 @@ use crate::desk::store;
 use crate::reading::marks::Marks;
 use crate::reading::names::target;
 use crate::reading::session::Reading;
-use crate::shown::call::main_argument;
+use crate::shown::call::{main_argument, named};
 use crate::shown::links::Links;
 use crate::shown::moves::declined;
 use crate::shown::nodes::span;
@@ -23,7 +23,7 @@ use crate::shown::plan;
 use crate::shown::time::ago;
 use crate::shown::tree::{REDONE, note_word, redone};
 use crate::shown::tree_json::{add_link, add_pruned, add_standings, verdicts_json};
-use crate::shown::tree_words::{role_style, speaker};
+use crate::shown::tree_words::{label_in, role_style, speaker};
 use crate::shown::verdict::verdict;
 use crate::shown::{session, standing};
 use crate::term::fault::{Exit, Fault};
@@ -165,12 +165,14 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
                 main_argument(&call.arguments, 120)
             };
             let arguments = if arguments.is_empty() { arguments } else { format!(" {arguments}") };
-            format!("  {} {}{arguments}\n", paint(CYAN, "→"), paint(BOLD, &one_line(&call.name, 60)))
+            let tool = named(&call.name, &label_in(reading, &call.name));
+            format!("  {} {tool}{arguments}\n", paint(CYAN, "→"))
         }
         Content::ToolResult(result) => {
-            let name = reading.call_of(id, &result.call_id).map_or("a result", |call| call.name.as_str());
+            let call = reading.call_of(id, &result.call_id);
+            let tool = call.map(|call| named(&call.name, &label_in(reading, &call.name)));
             let mark = if result.is_error { paint(RED, "✗") } else { paint(GREEN, "✓") };
-            format!("  {mark} {}\n{}", one_line(name, 60), shown_result(result, limit))
+            format!("  {mark} {}\n{}", tool.as_deref().unwrap_or("a result"), shown_result(result, limit))
         }
         Content::ServerCall { .. } => paint(DIM, "  (a tool that the provider runs was asked for)\n"),
         Content::ServerResult { .. } => paint(DIM, "  (the answer of a tool that the provider runs)\n"),

@@ -17,7 +17,7 @@ use trunkline_runtime::sanitize::{Repair, RepairKind};
 use trunkline_runtime::{Attempt, Cause, Event, HookEnded, PlanRecord, revert};
 
 use crate::live::unbound;
-use crate::shown::call::{finished, shown_call};
+use crate::shown::call::{finished, label_of, shown_call};
 use crate::shown::changes::{self, staged};
 use crate::shown::files::{named_files, still_staged};
 use crate::shown::moves::{merged, moved_line, pruned, reverted, unread};
@@ -65,6 +65,8 @@ struct Told {
     told_wait: bool,
     /// Tool and arguments of the calls that were seen.
     calls: Calls,
+    /// What people are shown for tools, where that does not follow from their names.
+    labels: HashMap<String, String>,
     usage: Usage,
     /// The steps back whose summary is still asked for.
     summaries: HashSet<MoveId>,
@@ -184,13 +186,19 @@ impl Progress {
                 let told = format!("… the model is asked again in {}", duration(*wait));
                 self.line(&paint(YELLOW, &told));
             }
-            Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
-                self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
+            Event::CallStarted { tool, label, arguments, .. } => {
+                if *label != label_of(tool) {
+                    self.told().labels.insert(tool.clone(), label.clone());
+                }
+                if tool == "run_command" {
+                    self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, label, arguments)));
+                }
             }
             Event::CallFinished { call, result, elapsed } => {
                 let (tool, arguments) =
                     self.told().calls.get(&(call.node, call.index)).cloned().unwrap_or_default();
-                self.line(&finished(&tool, &arguments, result, *elapsed));
+                let label = self.told().labels.get(&tool).cloned().unwrap_or_else(|| label_of(&tool));
+                self.line(&finished((&tool, &label), &arguments, result, *elapsed));
             }
             Event::Proposal(proposed) => self.proposal(proposed),
             Event::DiscardHook { proposal, ended: HookEnded { failed: Some(failed), .. } } => {

@@ -105,6 +105,11 @@ impl Reading {
         self.view.notes()
     }
 
+    /// What people are shown for a tool that ran here, if its log says so.
+    pub(crate) fn tool_label(&self, name: &str) -> String {
+        self.view.tool_label(name)
+    }
+
     /// The requests to revert, applied and refused, oldest first.
     pub(crate) fn reverts(&self) -> &[revert::Record] {
         self.view.reverts()

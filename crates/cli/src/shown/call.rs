@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use trunkline_message_tree::ToolResult;
+use trunkline_message_tree::{ToolResult, tool_label};
+use trunkline_runtime::resolve_queue::resolve_tool;
+use trunkline_runtime::revert;
 
 use crate::term::limits::duration;
 use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -13,9 +15,24 @@ use crate::term::text::{self, cut, one_line};
 const OUTPUT_LINES: usize = 3;
 
 /// Tells which call this is, on one line.
-pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
-    let (tool, argument) = (paint(BOLD, &one_line(tool, 40)), main_argument(arguments, 80));
-    if argument.is_empty() { tool } else { format!("{tool} {argument}") }
+pub(crate) fn shown_call(tool: &str, label: &str, arguments: &str) -> String {
+    let (named, argument) = (named(tool, label), main_argument(arguments, 80));
+    if argument.is_empty() { named } else { format!("{named} {argument}") }
+}
+
+/// Names a tool for people, and behind that as the model knows it.
+pub(crate) fn named(tool: &str, label: &str) -> String {
+    let (shown, name) = (paint(BOLD, &one_line(label, 40)), one_line(tool, 40));
+    if label == tool { shown } else { format!("{shown} {}", paint(DIM, &format!("({name})"))) }
+}
+
+/// Returns what people are shown for a tool of which no log says anything else.
+pub(crate) fn label_of(tool: &str) -> String {
+    match tool {
+        revert::TOOL_NAME => revert::TOOL_LABEL.to_owned(),
+        resolve_tool::NAME => resolve_tool::LABEL.to_owned(),
+        other => tool_label(other),
+    }
 }
 
 /// Returns the argument that says most, or all of them if none is known to.
@@ -57,7 +74,7 @@ fn edited(arguments: &Value) -> Vec<&str> {
 }
 
 pub(crate) fn finished(
-    tool: &str,
+    (tool, label): (&str, &str),
     arguments: &str,
     result: &ToolResult,
     elapsed: Option<Duration>,
@@ -75,7 +92,8 @@ pub(crate) fn finished(
         Some(elapsed) if !result.is_error => duration(elapsed),
         _ => first,
     };
-    let mut line = format!("{mark} {} {}", shown_call(tool, arguments), paint(DIM, &format!("· {status}")));
+    let mut line =
+        format!("{mark} {} {}", shown_call(tool, label, arguments), paint(DIM, &format!("· {status}")));
     if result.is_error && elapsed.is_some() {
         let said: Vec<&str> = words.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
         let tail = said.iter().skip(said.len().saturating_sub(OUTPUT_LINES));

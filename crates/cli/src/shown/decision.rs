@@ -9,6 +9,7 @@ use trunkline_runtime::decision_objects::{
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
+use crate::shown::call::label_of;
 use crate::shown::session::OPEN;
 use crate::shown::time::ago;
 use crate::shown::tree_words::{calls_in_words, role_style, speaker};
@@ -189,7 +190,7 @@ pub(crate) fn words(tree: Option<&MessageTree>, id: NodeId, limit: usize) -> Str
     if let Some(result) = message.results().next() {
         text = result.text();
     }
-    let calls = calls_in_words(message);
+    let calls = calls_in_words(message, label_of);
     if !calls.is_empty() {
         text = format!("{text} → {}", calls.join(", "));
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
 
+use crate::shown::call::{label_of, named};
 use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::term::text::{cut, first_lines, one_line, safe};
 
@@ -22,6 +23,10 @@ pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -
         paint(BOLD, &entry.id.to_string()),
         paint(BOLD, &one_line(&proposal.label, 200))
     );
+    if !proposal.source_tool.is_empty() {
+        let tool = named(&proposal.source_tool, &label_of(&proposal.source_tool));
+        shown.push_str(&format!("    {} {tool}\n", paint(DIM, "by")));
+    }
     let text = proposal.preview.diff.as_deref().unwrap_or(&proposal.preview.text);
     let long = text.lines().take(limit).filter(|line| line.chars().count() > width).count();
     let text = match long {

@@ -1,11 +1,11 @@
 //! What a node says, in a few words: one row of a picture.
 
 use anstyle::Style;
-use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
+use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason, tool_label};
 use trunkline_runtime::session_machine::reading::unanswered::Standing;
 
 use crate::reading::session::Reading;
-use crate::shown::call::main_argument;
+use crate::shown::call::{label_of, main_argument};
 use crate::shown::standing;
 use crate::term::style::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
 use crate::term::text::one_line;
@@ -26,7 +26,8 @@ pub(crate) fn words(
     }
     if let Some(result) = message.results().next() {
         let call = reading.call_of(id, &result.call_id);
-        let name = call.map_or("a result", |call| call.name.as_str());
+        let label = call.map_or_else(|| "a result".to_owned(), |call| label_in(reading, &call.name));
+        let wire = call.map(|call| beside(&call.name, &label)).unwrap_or_default();
         let about = call.map(|call| main_argument(&call.arguments, 40)).unwrap_or_default();
         let mark = if result.is_error { (RED, "✗ ") } else { (GREEN, "✓ ") };
         let text = result.text();
@@ -34,16 +35,17 @@ pub(crate) fn words(
         let about = if about.is_empty() { about } else { format!(" {about}") };
         return vec![
             (mark.0, format!("  {}", mark.1)),
-            (PLAIN, one_line(name, 40)),
-            (DIM, about),
+            (PLAIN, one_line(&label, 40)),
+            (DIM, format!("{wire}{about}")),
             (DIM, format!("  {}", one_line(first, limit))),
         ];
     }
     let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
     let text = one_line(&message.text(), limit);
+    let label = |name: &str| label_in(reading, name);
     let calls = match standings {
-        [] => calls_in_words(message),
-        standings => open_calls_in_words(message, standings),
+        [] => calls_in_words(message, label),
+        standings => open_calls_in_words(message, standings, label),
     };
     // With calls the words are only the way to them.
     let text = if calls.is_empty() { text } else { one_line(&text, 40) };
@@ -76,6 +78,18 @@ fn merge_words(reading: &Reading, id: NodeId, width: usize) -> Option<Vec<(Style
     Some(words)
 }
 
+/// Returns what people are shown for a tool in a session.
+pub(crate) fn label_in(reading: &Reading, name: &str) -> String {
+    let (told, known) = (reading.tool_label(name), label_of(name));
+    // What no log says follows from the name, but for the tools of the house.
+    if told == tool_label(name) { known } else { told }
+}
+
+/// Returns a tool's name on the wire as it stands behind its label; nothing if that is the same.
+fn beside(name: &str, label: &str) -> String {
+    if name == label { String::new() } else { format!(" ({})", one_line(name, 40)) }
+}
+
 /// Names who wrote a message, for people.
 pub(crate) fn speaker(message: &Message) -> &'static str {
     match (message.role, message.author) {
@@ -96,19 +110,27 @@ pub(crate) fn role_style(message: &Message) -> Style {
 }
 
 /// Tells each call of a message by its tool, how far it came, and what it is about.
-fn open_calls_in_words(message: &Message, standings: &[Standing<'_>]) -> Vec<String> {
+fn open_calls_in_words(
+    message: &Message,
+    standings: &[Standing<'_>],
+    label: impl Fn(&str) -> String,
+) -> Vec<String> {
     let calls = message.calls().zip(standings);
     let told = calls.map(|(call, standing)| {
-        let (name, about) = (one_line(&call.name, 40), main_argument(&call.arguments, 40));
-        format!("{name} ({}) {about}", standing::short(standing)).trim_end().to_owned()
+        let label = label(&call.name);
+        let (wire, about) = (beside(&call.name, &label), main_argument(&call.arguments, 40));
+        let told = format!("{}{wire} [{}] {about}", one_line(&label, 40), standing::short(standing));
+        told.trim_end().to_owned()
     });
     told.collect()
 }
 
 /// Tells each call of a message by its tool and what it is about.
-pub(crate) fn calls_in_words(message: &Message) -> Vec<String> {
+pub(crate) fn calls_in_words(message: &Message, label: impl Fn(&str) -> String) -> Vec<String> {
     let told = message.calls().map(|call| {
-        let told = format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40));
+        let label = label(&call.name);
+        let wire = beside(&call.name, &label);
+        let told = format!("{}{wire} {}", one_line(&label, 40), main_argument(&call.arguments, 40));
         told.trim_end().to_owned()
     });
     told.collect()

@@ -214,6 +214,7 @@ impl AgentBuilder {
         if contained::has_discard_hook(tool.as_ref()) {
             self.settings.setup.catalogue.hook(&name);
         }
+        self.settings.setup.catalogue.label_as(&name, &contained::label(tool.as_ref(), &name));
         if self.settings.implementations.insert(name.clone(), Implementation { tool, schema }).is_some() {
             self.fault.get_or_insert(AgentError::ToolTwice { tool: name });
         }

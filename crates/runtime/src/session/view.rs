@@ -68,6 +68,11 @@ impl View {
         &self.state.names
     }
 
+    /// Returns what people are shown for a tool, as it was recorded when the tool ran, or as it follows from the name.
+    pub fn tool_label(&self, name: &str) -> String {
+        self.state.labels.get(name).cloned().unwrap_or_else(|| trunkline_message_tree::tool_label(name))
+    }
+
     /// Returns who was asked last, if that is a server that was named by its address ([`AgentBuilder::asked_at`]).
     ///
     /// What came with an import is not told once a writer has opened the session; before that, ask the inbox.

@@ -25,6 +25,11 @@ pub(crate) fn has_discard_hook(tool: &dyn Tool) -> bool {
     caught(|| tool.as_executor().and_then(|executor| executor.as_discard_hook()).is_some()).unwrap_or(false)
 }
 
+/// Returns what people are shown for a tool; of one that panics when asked, what follows from its name.
+pub(crate) fn label(tool: &dyn Tool, name: &str) -> String {
+    caught(|| tool.label()).unwrap_or_else(|| trunkline_message_tree::tool_label(name))
+}
+
 /// Returns what a tool says that a call does; of one that panics when asked nobody knows.
 pub(crate) fn effects(tool: &dyn Tool, arguments: &Map<String, Value>) -> trunkline_revert::Effects {
     caught(|| tool.effects(arguments)).unwrap_or_default()

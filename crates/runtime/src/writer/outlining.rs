@@ -120,7 +120,7 @@ fn is_told(spine: &Spine) -> bool {
         Spine::Node { .. } | Spine::Blob { .. } => false,
         Spine::Move { .. } => true,
         Spine::Note { layer, kind, .. } => match (layer.as_str(), kind.as_str()) {
-            (journal::LAYER, service::ASKED) | (tree::TREE, tree::NAME) => true,
+            (journal::LAYER, service::ASKED | journal::TOOL_LABEL) | (tree::TREE, tree::NAME) => true,
             (revert::LAYER, kind) => revert::is_told(kind),
             (resolve::LAYER, kind) => resolve::is_told(kind) || plan::is_told(kind),
             (decision::LAYER, kind) => decision::is_told(kind) || task::is_told(kind),

@@ -1,8 +1,9 @@
 //! The results of calls, with what came along: proposals, findings, the end of a gate.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use trunkline_message_tree::{Part, Timestamp, ToolResult};
+use trunkline_message_tree::{Part, Timestamp, ToolResult, tool_label};
 use trunkline_resolve_queue::Attempt;
 use trunkline_revert::Effects;
 use trunkline_session_store::Record;
@@ -14,8 +15,8 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::stage::{begin_gate, finish_gate, stage};
 use crate::acts::view::View;
-use crate::notes::decision;
 use crate::notes::journal::{CallFinished, call_finished, call_started};
+use crate::notes::{decision, journal};
 use crate::rules::{calls, gates};
 use crate::setup::catalogue::TRUNCATED;
 use crate::words::call::{CallPlace, Proposal, ToolOutput};
@@ -56,8 +57,13 @@ pub fn begin(
     }
     // What was in time before the look is in time, however long that took.
     let view = &View { at: view.began, ..*view };
-    let mut attempts = Vec::new();
+    let (mut attempts, mut named) = (Vec::new(), BTreeSet::new());
     for call in calls {
+        let given = view.setup.catalogue.label(&call.tool);
+        let is_news = given != view.state.labels.get(&call.tool).map(String::as_str);
+        if let (Some(label), true) = (given, is_news && named.insert(&call.tool)) {
+            plan.records.push(journal::tool_label(&call.tool, label, view.at));
+        }
         plan.records.push(call_started(&call.place, &call.tool, view.at));
         attempts.push(match call.approved {
             Some(id) => {
@@ -68,8 +74,9 @@ pub fn begin(
             None => None,
         });
         let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+        let label = given.map_or_else(|| tool_label(&call.tool), str::to_owned);
         let (call, tool) = (call.place.clone(), call.tool.clone());
-        plan.events.push(Event::CallStarted { call, tool, arguments });
+        plan.events.push(Event::CallStarted { call, tool, label, arguments });
     }
     Ok(plan.then(attempts))
 }

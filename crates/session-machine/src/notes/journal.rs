@@ -39,6 +39,13 @@ pub(crate) struct CallFinished {
     pub(crate) effects: Option<Box<Effects>>,
 }
 
+/// What people are shown for a tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ToolLabel {
+    pub(crate) tool: String,
+    pub(crate) label: String,
+}
+
 /// A letter was read that could have no effect.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LetterRefused {
@@ -61,6 +68,8 @@ struct LetterTaken {
 pub const CALL_STARTED: &str = "call_started";
 /// The kind of the record that a call has ended, or will never run.
 pub const CALL_FINISHED: &str = "call_finished";
+/// The kind of a note on what people are shown for a tool.
+pub const TOOL_LABEL: &str = "tool_label";
 /// The kind of [`LetterRefused`].
 pub const LETTER_REFUSED: &str = "letter_refused";
 const LETTER_TAKEN: &str = "letter_taken";
@@ -71,6 +80,11 @@ pub(crate) const VERDICT: &str = "verdict";
 /// Returns the record that a call is about to run.
 pub(crate) fn call_started(call: &CallPlace, tool: &str, at: Timestamp) -> Record {
     note(LAYER, CALL_STARTED, at, &CallStarted { call: call.clone(), tool: tool.to_owned() })
+}
+
+/// Returns the record of what people are shown for a tool.
+pub(crate) fn tool_label(tool: &str, label: &str, at: Timestamp) -> Record {
+    note(LAYER, TOOL_LABEL, at, &ToolLabel { tool: tool.to_owned(), label: label.to_owned() })
 }
 
 /// Returns the record of a call's result.

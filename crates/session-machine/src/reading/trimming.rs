@@ -144,7 +144,7 @@ impl<'a> Needs<'a> {
             (journal::LAYER, WRITTEN_UNDER) => self.is_of_what_is_read(note),
             (journal::LAYER, ATTEMPT) => seq > last.went_on,
             (journal::LAYER, service::SERVICE | service::WINDOW | service::ASKED) => true,
-            (tree::TREE, tree::NAME) => true,
+            (tree::TREE, tree::NAME) | (journal::LAYER, journal::TOOL_LABEL) => true,
             (revert::LAYER, revert::TURN) => seq >= last.watched || self.is_of_what_is_read(note),
             (revert::LAYER, revert::DRAINED) => seq >= last.drained || seq == last.applied,
             (revert::LAYER, revert::CACHE_MISS | revert::MERGE_REFUSED) => false,

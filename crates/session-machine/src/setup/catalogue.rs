@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
+use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec, tool_label};
 
 use crate::words::call::Access;
 
 /// Deeper arguments are refused. They are wrapped into notes before they are stored, and what is stored must be readable
 /// within the 128 levels of the JSON parser.
 const DEPTH: usize = 64;
+/// The most characters of what people are shown for a tool.
+const LABEL_CHARS: usize = 60;
 
 /// What a model is told of a call that its reply did not bring to an end.
 pub(crate) const TRUNCATED: &str =
@@ -29,12 +31,14 @@ struct Entry {
     spec: ToolSpec,
     access: Access,
     hook: bool,
+    /// What people are shown, where that does not follow from the name.
+    label: Option<String>,
 }
 
 impl Catalogue {
     /// Adds a tool, in the place of one that was called so.
     pub fn add(&mut self, spec: ToolSpec, access: Access) {
-        self.tools.insert(spec.name.clone(), Entry { spec, access, hook: false });
+        self.tools.insert(spec.name.clone(), Entry { spec, access, hook: false, label: None });
     }
 
     /// Says that a tool has a discard hook: it is told when something that it has staged ends without having been applied.
@@ -46,6 +50,21 @@ impl Catalogue {
 
     pub(crate) fn has_hook(&self, name: &str) -> bool {
         self.tools.get(name).is_some_and(|entry| entry.hook)
+    }
+
+    /// Says what people are shown for a tool; on one line of at most 60 characters.
+    pub fn label_as(&mut self, name: &str, label: &str) {
+        let words: Vec<&str> = label.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+        let words = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let label: String = words.chars().take(LABEL_CHARS).collect();
+        if let Some(entry) = self.tools.get_mut(name) {
+            entry.label = (!label.is_empty() && label != tool_label(name)).then_some(label);
+        }
+    }
+
+    /// Returns what people are shown for a tool, where that does not follow from its name.
+    pub(crate) fn label(&self, name: &str) -> Option<&str> {
+        self.tools.get(name)?.label.as_deref()
     }
 
     /// Returns whether there is a tool of that name.

@@ -19,7 +19,7 @@ pub mod tries;
 pub mod wants;
 pub(crate) mod written;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use trunkline_message_tree::{
@@ -30,7 +30,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::notes::answer::{self, ATTEMPT};
 use crate::notes::decision::{DECIDED, OPENED};
-use crate::notes::journal::{self, CallFinished, CallStarted};
+use crate::notes::journal::{self, CallFinished, CallStarted, ToolLabel};
 use crate::notes::task::{BOUNDS, ENDED, INTENT, TASK};
 use crate::notes::{self, record, service, tree};
 use crate::state::rare::{Rare, Unchanged};
@@ -55,6 +55,8 @@ pub struct State {
     pub tries: Tries,
     /// The names of nodes and branches.
     pub names: Names,
+    /// What people are shown for tools, where that does not follow from their names.
+    pub labels: BTreeMap<String, String>,
     /// What is known of branches that were left.
     pub revert: revert::Part,
     /// What is known of staged actions.
@@ -146,6 +148,7 @@ impl State {
             calls: HashMap::new(),
             tries: Tries::default(),
             names: Names::default(),
+            labels: BTreeMap::new(),
             revert: revert::Part::default(),
             resolve: Rare::default(),
             decision: decision::Part::default(),
@@ -235,6 +238,12 @@ impl State {
                 }
                 let CallFinished { result, ran, effects, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran, effects });
+            }
+            // It is only shown: one that cannot be read is passed over.
+            (journal::LAYER, journal::TOOL_LABEL) => {
+                if let Ok(ToolLabel { tool, label }) = record::read(note) {
+                    self.labels.insert(tool, label);
+                }
             }
             (journal::LAYER, ATTEMPT) => self.tries.record(note),
             (journal::LAYER, service::SERVICE) => self.wants.record(note)?,

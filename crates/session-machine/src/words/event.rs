@@ -66,6 +66,8 @@ pub enum Event {
         call: CallPlace,
         /// The tool.
         tool: String,
+        /// What people are shown for it.
+        label: String,
         /// The arguments as the model wrote them.
         arguments: String,
     },
