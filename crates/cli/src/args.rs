@@ -226,7 +226,7 @@ pub(crate) enum SessionCommand {
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
-    /// Read sessions from lines of JSON
+    /// Read sessions, or decision objects, from lines of JSON
     #[command(hide = true)]
     Import(Import),
     /// Prove that the store is whole and unchanged, or mend it

@@ -24,6 +24,7 @@ mod finding;
 mod following;
 mod handing;
 mod hangup;
+mod interchange;
 mod keeping;
 mod kills;
 mod logs;

@@ -11,9 +11,10 @@ use crate::invalid::excerpt;
 use crate::json::{self, Fault, Fields, ParseError, read};
 use crate::vocabulary::closed_vocabulary;
 use crate::{
-    ContextFrame, ContextSnapshot, Decision, DecisionId, Digest, Evidence, EvidenceId, FrameId, Intent,
-    IntentEvent, IntentId, Invalid, PatchSet, PatchSetId, Plan, PlanId, Provenance, ProvenanceId, RunEvent,
-    RunId, RunRecord, Selection, SnapshotId, StepEvent, Task, TaskEvent, TaskId, ToolInvocation, Usage,
+    Choice, ContextFrame, ContextSnapshot, Decision, DecisionId, Digest, Evidence, EvidenceId, FrameId,
+    Intent, IntentEvent, IntentId, Invalid, PatchSet, PatchSetId, Plan, PlanId, Provenance, ProvenanceId,
+    RunEvent, RunId, RunRecord, Selection, SnapshotId, StepEvent, Task, TaskEvent, TaskId, ToolInvocation,
+    Usage,
 };
 
 closed_vocabulary! {
@@ -160,6 +161,33 @@ objects! {
 }
 
 impl Object {
+    /// The run that it is of: a run is of itself, an intent, a plan, a task and a snapshot are of none.
+    #[must_use]
+    pub fn run(&self) -> Option<RunId> {
+        match self {
+            Self::Run(run) => Some(run.id()),
+            Self::PatchSet(patch_set) => Some(patch_set.run()),
+            Self::Provenance(provenance) => Some(provenance.content().run),
+            Self::TaskEvent(event) => event.content().run,
+            Self::RunEvent(event) => Some(event.content().run),
+            Self::StepEvent(event) => Some(event.content().run),
+            Self::Usage(usage) => Some(usage.content().run),
+            Self::ToolInvocation(call) => Some(call.content().run),
+            Self::ContextFrame(frame) => frame.content().run,
+            Self::Selection(selection) => match selection.content().choice {
+                Choice::PatchSet { run, .. } => Some(run),
+                Choice::Plan { .. } => None,
+            },
+            Self::Evidence(evidence) => Some(evidence.run()),
+            Self::Decision(decision) => Some(decision.run()),
+            Self::Intent(_)
+            | Self::Plan(_)
+            | Self::Task(_)
+            | Self::ContextSnapshot(_)
+            | Self::IntentEvent(_) => None,
+        }
+    }
+
     /// The SHA-256 of the canonical JSON.
     #[must_use]
     pub fn digest(&self) -> Digest {

@@ -30,6 +30,7 @@ pub use trunkline_revert as revert;
 pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_machine as session_machine;
+pub use trunkline_session_machine::notes::family::taken_in;
 pub use trunkline_session_machine::reading::across;
 pub use trunkline_session_machine::reading::decided::{
     DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
@@ -38,6 +39,7 @@ pub use trunkline_session_machine::reading::decided::{
 pub use trunkline_session_machine::reading::family::{
     Candidate, CandidateOf, Selected, candidates, family_of, projected_objects, selections,
 };
+pub use trunkline_session_machine::reading::taken_in::objects_taken_in;
 pub use trunkline_session_machine::setup::Limits;
 pub use trunkline_session_machine::state::task::GivenTask;
 pub use trunkline_session_machine::{

@@ -5,10 +5,13 @@
 
 mod bound;
 mod check;
+mod exported;
 mod found;
 mod lines;
 mod listing;
+pub(crate) mod objects;
 mod shown;
+mod status;
 mod undone;
 
 use trunkline_message_tree::NodeId;
@@ -31,6 +34,13 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
         }
         return check::file(file, args);
     }
+    if let Some(Some(file)) = &args.status {
+        if args.named.is_some() || args.session.is_some() {
+            return Err(Fault::usage("a file stands by itself; leave out the session")
+                .hint(format!("`{}` tells of a session", place.command("decisions --status -s ID"))));
+        }
+        return status::file(file, args);
+    }
     if args.git {
         return bound::list(args, place).await;
     }
@@ -39,6 +49,9 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
     }
     let store = place.open_existing().await?;
     let known = Known::of(store.as_ref()).await?;
+    if args.all && args.export.is_some() {
+        return exported::all(args, store.as_ref(), &known).await;
+    }
     if args.all {
         return listing::all(args, store.as_ref(), &known, place).await;
     }
@@ -61,6 +74,18 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
             }
         };
     }
+    if args.export.is_some() {
+        return exported::one(args, &book, run);
+    }
+    if args.status.is_some() {
+        return match run {
+            None => status::session(args, &book),
+            Some(_) => {
+                let status = place.command(&format!("decisions --status -s {}", book.name));
+                Err(Fault::usage("how things stand is said of a session").hint(format!("`{status}` does it")))
+            }
+        };
+    }
     match run {
         Some(_) if args.node.is_some() => {
             let list = place.command(&format!("decisions -s {} --node NODE", book.name));
@@ -78,7 +103,11 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
                 Some(named) => Some(node_of(&book, named)?),
                 None => None,
             };
-            listing::one(args, &book, node, place)
+            // What was made elsewhere has no run here to be listed.
+            match node.is_none() && book.decided.runs.is_empty() && !objects::taken_in(&book).is_empty() {
+                true => status::session(args, &book),
+                false => listing::one(args, &book, node, place),
+            }
         }
     }
 }

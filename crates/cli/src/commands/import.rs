@@ -1,9 +1,11 @@
 //! `trunkline import`: sessions from lines of JSON.
 //!
-//! The import of an export is the identity. No more memory is needed than for the largest session.
+//! Or decision objects, if the first line is one: see `objects`. The import of an export is the identity. No more memory is needed than for the largest session.
+
+mod objects;
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,9 +25,18 @@ use crate::term::style::{YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::text::{count, one_line};
 
+/// What one object may have at most.
+const LONGEST_OBJECT: u64 = 64 * 1024 * 1024;
+
 /// `trunkline import`.
 pub(crate) async fn run(args: &args::Import, place: &Place) -> Result<Exit, Fault> {
     let (input, length) = open(&args.file)?;
+    let mut input = BufReader::new(input);
+    let first = first_line(&mut input, &args.file)?;
+    if objects::is_object(&first) {
+        return objects::take_in(first, input, &args.file, place).await;
+    }
+    let input = Cursor::new(first).chain(input);
     let mut import = Import::new(BufReader::new(Counted::new(input, Counter::new("read", length))));
     // Before a database is made for it.
     let mut next = import.next_session()?;
@@ -70,6 +81,17 @@ fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), Fault> {
     let file = File::open(path).map_err(cannot)?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len());
     Ok((Box::new(file), length))
+}
+
+/// Reads what says of which sort the rest is.
+fn first_line(input: &mut impl BufRead, file: &Path) -> Result<Vec<u8>, Fault> {
+    let mut line = Vec::new();
+    // A longer one is no object: a session's first line has some hundred bytes.
+    input
+        .take(LONGEST_OBJECT)
+        .read_until(b'\n', &mut line)
+        .map_err(|error| Fault::usage(format!("cannot read {}: {error}", file.display())))?;
+    Ok(line)
 }
 
 /// What an import has done so far.

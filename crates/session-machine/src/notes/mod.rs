@@ -7,6 +7,7 @@ pub mod binding;
 pub mod choice;
 pub mod decision;
 pub(crate) mod discard_hook;
+pub mod family;
 pub mod journal;
 pub mod look;
 pub(crate) mod partial;

@@ -4,5 +4,6 @@ pub mod across;
 pub mod decided;
 pub mod family;
 pub mod spine;
+pub mod taken_in;
 pub mod trimming;
 pub mod unanswered;

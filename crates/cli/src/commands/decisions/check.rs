@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use trunkline_runtime::decision_objects::{
     Family, Object, ObjectKind, ObjectName, Rule, Violation, git_internal, salvage,
 };
-use trunkline_runtime::{family_of, projected_objects, recorded_objects};
+use trunkline_runtime::{projected_objects, recorded_objects};
 
-use self::records::Records;
+pub(super) use self::records::Records;
 use crate::args::decisions::Decisions;
 use crate::commands::decisions::found::Book;
-use crate::commands::decisions::lines;
+use crate::commands::decisions::{lines, objects};
 use crate::desk::place::Place;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -202,7 +202,8 @@ fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
 /// `trunkline decisions --check`, of a session.
 pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Exit, Fault> {
     let mut told = Told::new(args);
-    let mut wrong = by_name(&family_of(&book.log));
+    let taken_in = objects::taken_in(book);
+    let mut wrong = by_name(&objects::all(book));
     let mut read = BTreeSet::new();
     for (seq, object) in recorded_objects(&book.log) {
         read.insert(seq);
@@ -232,6 +233,18 @@ pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Ex
             remarks: lines(remarks),
             ..Checked::new(seq, &original)
         })?;
+    }
+    for (seq, text) in taken_in {
+        let (mut checked, object) = checked(seq, text);
+        let found = object.and_then(|object| wrong.remove(&object.name())).unwrap_or_default();
+        for violation in found {
+            let told = violation.rule.to_string();
+            match may_be_elsewhere(&violation.rule) {
+                true => checked.remarks.push(told),
+                false => checked.violations.push(told),
+            }
+        }
+        told.tell(&checked)?;
     }
     // What can be read and contradicts what came before has been told of.
     for record in book.decided.unreadable.iter().filter(|record| !read.contains(&record.seq)) {

@@ -20,7 +20,7 @@ const MOST_LAID_ASIDE: u64 = 256 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A file of records, to be gone through as often as needed.
-pub(super) struct Records {
+pub(in crate::commands::decisions) struct Records {
     file: File,
     shown: String,
     /// Whether all of it is one value.
@@ -28,11 +28,11 @@ pub(super) struct Records {
 }
 
 /// One of them, or what it looks like and why it is none.
-pub(super) type Found<'a> = Result<&'a str, (String, String)>;
+pub(in crate::commands::decisions) type Found<'a> = Result<&'a str, (String, String)>;
 
 impl Records {
     /// Opens a file, or `-` for stdin.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(in crate::commands::decisions) fn open(path: &Path) -> Result<Self, Fault> {
         let shown = one_line(&path.display().to_string(), 120);
         let cannot = |error: io::Error| {
             Fault::new(format!("cannot read {shown}: {error}"))
@@ -58,7 +58,7 @@ impl Records {
     }
 
     /// Takes one after the other, each with the number of its line.
-    pub(super) fn each(
+    pub(in crate::commands::decisions) fn each(
         &mut self,
         mut take: impl FnMut(u64, Found<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
