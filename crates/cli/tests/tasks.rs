@@ -115,6 +115,13 @@ fn what_is_no_task_is_said_before_anything_is_written() {
         let said = scene.run(&["run", "--task", "t", "-q", "--max-turns", "0"]);
         assert!(said.err.contains(why), "{}", said.err);
     }
+    std::fs::write(scene.work().join("t"), "x".repeat(70_000)).expect("written");
+    std::fs::create_dir(scene.work().join("folder")).expect("made");
+    let before = scene.ok(&["sessions", "--json"]);
+    for task in ["t", "folder"] {
+        assert_eq!(scene.run(&["run", "--task", task]).exit, Some(2));
+    }
+    assert_eq!(scene.ok(&["sessions", "--json"]), before, "no session was begun for it");
     let said = scene.run(&["run", "--max-retries", "2", "do it"]);
     assert_eq!(said.exit, Some(2), "{}", said.err);
     assert_eq!(scene.run(&["decide", "done"]).exit, Some(1));

@@ -36,6 +36,10 @@ enum Part {
 pub(crate) fn read(typed: &str, prompt: Option<&str>, bounds: Bounds) -> Result<NewTask, Fault> {
     let path = Path::new(typed);
     let is_file = !typed.contains('\n') && path.is_file();
+    if !is_file && path.is_dir() {
+        return Err(Fault::usage(format!("the task {} is a folder", one_line(typed, 80)))
+            .hint("name a file, or say the task in words"));
+    }
     let text = match is_file {
         true => std::fs::read(path)
             .map_err(|error| error.to_string())
@@ -63,6 +67,8 @@ pub(crate) fn read(typed: &str, prompt: Option<&str>, bounds: Bounds) -> Result<
     }
     task.intent = prompt.unwrap_or_default().to_owned();
     task.bounds = task.bounds.with(bounds);
+    // Before there is a session that it would leave empty.
+    task.check().map_err(Fault::usage)?;
     Ok(task)
 }
 

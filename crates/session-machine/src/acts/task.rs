@@ -18,12 +18,7 @@ use crate::notes::task::{self, SelectionNote};
 use crate::rules::opening::{self, person};
 use crate::state::task::GivenTask;
 use crate::words::error::RuntimeError;
-use crate::words::task::{Bounds, EndTask, NewTask};
-
-/// The most characters of a text of a task; what is longer belongs into a file that it names.
-const LONGEST: usize = 64 * 1024;
-/// The most constraints or criteria of a task.
-const MOST: usize = 256;
+use crate::words::task::{Bounds, EndTask, LONGEST, NewTask};
 
 /// Gives the session a task: the runs that are opened from now on work on it. Where the session has no open intent, the task is one.
 ///
@@ -36,7 +31,7 @@ pub fn give(view: &View<'_>, asked: &mut Asked<'_>, new: &NewTask) -> Result<Pla
             format!("the session has a task already, {:?}; end it as done, or drop it, first", open.title);
         return Err(refused(reason));
     }
-    check(new)?;
+    new.check().map_err(refused)?;
     let [task_id, intent_id] = asked.new_ids::<2>()?;
     let mut records = Vec::new();
     let intent = match view.state.tasks.open_intent() {
@@ -137,27 +132,6 @@ pub(crate) fn new_intent(view: &View<'_>, id: Uuid, prompt: &str) -> Result<Inte
     let mut content = IntentContent::new(NonBlank::new(prompt.trim()).map_err(unfit)?);
     content.parents.extend(view.state.tasks.newest_intent());
     Intent::new(header(view, id)?, content).map_err(unfit)
-}
-
-fn check(new: &NewTask) -> Result<(), Pause> {
-    if new.title.trim().is_empty() {
-        return Err(refused("a task has a title".to_owned()));
-    }
-    if new.title.trim().contains('\n') {
-        return Err(refused("the title of a task is one line; say the rest in its description".to_owned()));
-    }
-    let texts = [&new.title, &new.description, &new.intent].into_iter();
-    let long = texts.chain(&new.constraints).chain(&new.acceptance_criteria).any(|text| text.len() > LONGEST);
-    if long {
-        return Err(refused(
-            "a text of the task is longer than 64 KiB; put it into a file, and name that".to_owned(),
-        ));
-    }
-    if new.constraints.len().max(new.acceptance_criteria.len()) > MOST {
-        return Err(refused(format!("a task has {MOST} constraints and as many criteria at most")));
-    }
-    let blank = new.constraints.iter().chain(&new.acceptance_criteria).any(|text| text.trim().is_empty());
-    if blank { Err(refused("a constraint or a criterion of the task is blank".to_owned())) } else { Ok(()) }
 }
 
 fn open_task<'a>(view: &View<'a>) -> Result<&'a GivenTask, Pause> {

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 /// How often a task may be tried again, unless its giver says otherwise.
 const RETRIES: u32 = 5;
+/// The most bytes of a text of a task, or of what is said with it; what is longer belongs into a file that it names.
+pub(crate) const LONGEST: usize = 64 * 1024;
+/// The most constraints or criteria of a task.
+const MOST: usize = 256;
 
 /// A piece of work that a person gives to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +75,35 @@ impl NewTask {
             acceptance_criteria: Vec::new(),
             intent: String::new(),
             bounds: Bounds { retries: Some(RETRIES), ..Bounds::default() },
+        }
+    }
+
+    /// Checks that a session can be given it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let title = self.title.trim();
+        if title.is_empty() {
+            return Err("a task has a title".to_owned());
+        }
+        if title.contains(['\n', '\r']) {
+            return Err("the title of a task is one line; say the rest in its description".to_owned());
+        }
+        let listed = || self.constraints.iter().chain(&self.acceptance_criteria);
+        let mut texts = [&self.title, &self.description, &self.intent].into_iter().chain(listed());
+        if texts.any(|text| text.len() > LONGEST) {
+            return Err(
+                "a text of the task is longer than 64 KiB; put it into a file, and name that".to_owned()
+            );
+        }
+        if self.constraints.len().max(self.acceptance_criteria.len()) > MOST {
+            return Err(format!("a task has {MOST} constraints and as many criteria at most"));
+        }
+        match listed().any(|text| text.trim().is_empty()) {
+            true => Err("a constraint or a criterion of the task is blank".to_owned()),
+            false => Ok(()),
         }
     }
 
