@@ -120,7 +120,7 @@ fn check(calls: &[(&str, Value)], in_git: Expect, without: Expect) {
             let after = files(&root);
             let decision = session.decisions().iter().next().unwrap().id();
             if after != before {
-                let back = session.rollback(decision).await.unwrap().id();
+                let back = session.rollback(decision, None).await.unwrap().id();
                 let (mut now, mut before) = (files(&root), before);
                 if !is_git && calls.iter().any(|(tool, _)| *tool == "edit_file") {
                     // What is moved and edited loses that it can be executed, where only its bytes are kept.
@@ -128,7 +128,7 @@ fn check(calls: &[(&str, Value)], in_git: Expect, without: Expect) {
                 }
                 assert_eq!(now, before, "in git: {is_git}");
                 if is_git {
-                    session.rollback(back).await.unwrap();
+                    session.rollback(back, None).await.unwrap();
                     assert_eq!(files(&root), after, "and there again");
                 }
             }

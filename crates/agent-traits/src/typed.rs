@@ -95,7 +95,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> TypedTool<A> {
 
     /// Sets what people are shown for it; see [`Tool::label`].
     #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
+    pub fn with_label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }

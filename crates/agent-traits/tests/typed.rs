@@ -473,7 +473,7 @@ fn people_are_shown_a_label_that_is_in_no_spec() {
         "nothing"
     }
     let plain = TypedTool::from_fn("edit_file", "Edits.", nothing);
-    let named = TypedTool::from_fn("edit_file", "Edits.", nothing).label("Change a file");
+    let named = TypedTool::from_fn("edit_file", "Edits.", nothing).with_label("Change a file");
     assert_eq!((plain.label(), named.label()), ("Edit file".to_owned(), "Change a file".to_owned()));
     assert_eq!(plain.spec(), named.spec());
 }

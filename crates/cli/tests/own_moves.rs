@@ -23,7 +23,7 @@ fn there_and_back() -> Vec<Answer> {
 
 fn scene() -> (Scene, Endpoint, String) {
     let (scene, endpoint) = Scene::with(there_and_back());
-    std::fs::write(scene.work().join("long.txt"), "a line\n".repeat(100)).unwrap();
+    std::fs::write(scene.work().join("long.txt"), "a line\n".repeat(100)).expect("a file");
     let said = scene.run(&["run", "read it", "--system", "/dev/null", "--moves", "merge,go,prune"]);
     assert_eq!(said.exit, Some(0), "{}", said.err);
     (scene, endpoint, said.err)

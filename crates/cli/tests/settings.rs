@@ -103,7 +103,7 @@ fn a_file_that_is_not_understood_counts_as_a_whole_not_at_all() {
         assert!(!said.err.contains("s3cr3t"), "{}", said.err);
         // What needs no settings goes on, and so does what does without.
         assert_eq!(scene.run(&["help"]).exit, Some(0));
-        assert_eq!(scene.run(&["audit", "/dev/null"]).err.contains("settings"), false);
+        assert!(!scene.run(&["audit", "/dev/null"]).err.contains("settings"));
     }
     write(&scene, &format!("{{\"policy\":\"{}\"}}", "x".repeat(1 << 16)));
     assert!(scene.run(&["run", "x"]).err.contains("it has more than 65536 bytes"));

@@ -516,7 +516,7 @@ async fn breaks_are_told_with_their_cause_and_stand_in_the_log() {
     "#]]
     .assert_debug_eq(&told.lock().unwrap());
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
-    let causes: Vec<BreakCause> = view.cache_breaks().iter().map(|lost| lost.cause).collect();
+    let causes: Vec<BreakCause> = view.going_back().breaks.iter().map(|lost| lost.cause).collect();
     assert_eq!(causes, [BreakCause::HeadMove, BreakCause::Decay]);
 }
 
@@ -561,7 +561,7 @@ async fn an_agent_without_reverts_records_no_breaks() {
     let mut story = Story::begin(world, agent).await;
     story.prompt("do it").await.unwrap();
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
-    assert_eq!(view.cache_breaks(), []);
+    assert_eq!(view.going_back().breaks, []);
 }
 
 #[tokio::test]

@@ -172,8 +172,8 @@ impl Scene {
     /// How the hook of a proposal ended, as who only looks sees it.
     async fn ended(&self, id: u32) -> String {
         let view = self.view().await;
-        let ended = view.hooks().of(ProposalId(id)).and_then(|hook| hook.ended.clone());
-        assert_eq!(ended.is_none(), view.hooks().open().any(|open| open == ProposalId(id)));
+        let ended = view.staged().hooks.of(ProposalId(id)).and_then(|hook| hook.ended.clone());
+        assert_eq!(ended.is_none(), view.staged().hooks.open().any(|open| open == ProposalId(id)));
         ended.map_or("open".to_owned(), |ended| format!("{:?}, {:?}", ended.words, ended.failed))
     }
 }
@@ -313,7 +313,7 @@ async fn what_an_import_brings_is_cleaned_up_by_nobody_here() {
     );
     scene.session.resume(&Cancel::new()).await.unwrap();
     assert_eq!(scene.world.effects(), [""; 0]);
-    assert!(scene.view().await.hooks().open().next().is_none());
+    assert!(scene.view().await.staged().hooks.open().next().is_none());
 }
 
 #[tokio::test]
@@ -397,7 +397,7 @@ async fn survive(deaths: &[usize], death: Death) -> bool {
     }
     let log = inner.load(&id.unwrap()).await.unwrap();
     let view = View::of(&log).unwrap();
-    assert!(view.hooks().open().next().is_none(), "{deaths:?} {death:?}");
+    assert!(view.staged().hooks.open().next().is_none(), "{deaths:?} {death:?}");
     let ends: BTreeMap<String, usize> = world.effects().iter().fold(BTreeMap::new(), |mut ends, effect| {
         *ends.entry(effect.clone()).or_default() += 1;
         ends
@@ -408,7 +408,7 @@ async fn survive(deaths: &[usize], death: Death) -> bool {
         .filter(|entry| entry.state != State::Applied)
         .map(|entry| {
             let end = entry.end.as_ref().expect("it has ended");
-            let hook = view.hooks().of(entry.id).expect("its tool is told");
+            let hook = view.staged().hooks.of(entry.id).expect("its tool is told");
             assert_eq!(hook.ended.as_ref().and_then(|ended| ended.failed.clone()), None);
             format!("unlocked by {end}: {}", end.cause)
         })

@@ -241,7 +241,7 @@ async fn steps(story: &Story) -> Vec<String> {
         ProposalEvent::Answered { id, answer, .. } => format!("{id} {answer:?}"),
         other => format!("{other:?}"),
     };
-    view.step_backs().iter().map(word).collect()
+    view.going_back().steps.told.iter().map(word).collect()
 }
 
 #[tokio::test]

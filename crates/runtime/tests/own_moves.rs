@@ -100,7 +100,7 @@ async fn told(store: &Arc<dyn SessionStore>, id: &SessionId) -> String {
     let merged: Vec<String> =
         merged.map(|(id, node)| format!("{id} merges {:?}", node.link().further_parents())).collect();
     let pruned: Vec<String> =
-        view.prunings().iter().map(|(node, since)| format!("{node} since {since}")).collect();
+        view.going_back().prunings.iter().map(|(node, since)| format!("{node} since {since}")).collect();
     let results: Vec<String> = tree
         .nodes()
         .filter(|(_, node)| node.message().role == Role::Tool)

@@ -135,11 +135,12 @@ async fn check(store: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) ->
     }
     assert_eq!(approvals, 1, "{}", told());
     // Both texts are kept, and the model was told the one that counts, once.
-    let plans: Vec<_> = view.proposals().iter().filter(|entry| view.plan(entry.id).is_some()).collect();
+    let plans: Vec<_> =
+        view.proposals().iter().filter(|entry| view.staged().plan(entry.id).is_some()).collect();
     let approved: Vec<_> = plans.iter().filter(|entry| entry.state == State::Applied).collect();
     assert_eq!((plans[0].state, approved.len()), (State::Discarded, 1), "{}", told());
-    let proposed = view.plan(approved[0].id).unwrap();
-    let changed = view.edited_plan(approved[0].id).unwrap();
+    let proposed = view.staged().plan(approved[0].id).unwrap();
+    let changed = view.staged().plans.edited(approved[0].id).unwrap();
     assert_eq!(changed.text(), edited());
     assert_eq!((proposed.steps[0].id, changed.revises), (changed.steps[0].id, Some(proposed.id)));
     let results: Vec<String> =
@@ -263,7 +264,7 @@ async fn what_was_approved_elsewhere_does_not_hold_where_a_session_is_brought() 
     let mut session = agent.open(Arc::clone(&store), &info.id).await.unwrap();
     session.prompt("go on", &Cancel::new()).await.unwrap();
     assert!(world.effects().is_empty(), "{:?}", world.effects());
-    assert!(View::of(&store.load(&info.id).await.unwrap()).unwrap().needs_plan());
+    assert!(View::of(&store.load(&info.id).await.unwrap()).unwrap().staged().plans.is_on());
 }
 
 #[tokio::test]
@@ -290,7 +291,7 @@ async fn a_snapshot_and_an_outline_know_that_a_plan_is_needed() {
         drop(session);
     }
     let info = store.info(&id).await.unwrap();
-    assert!(View::outline(store.as_ref(), &info).await.unwrap().needs_plan());
+    assert!(View::outline(store.as_ref(), &info).await.unwrap().staged().plans.is_on());
     let world = World::default();
     let turns = vec![Turn::new().call("c9", "shell", &json!({ "path": "test" })), Turn::say("done")];
     let agent = world.agent(replies(turns)).approval(Approval::Always).snapshot_after(0).build().unwrap();
@@ -338,5 +339,5 @@ async fn a_proposal_that_only_looks_like_a_plan_is_none() {
         "p1 cannot have another text: only a plan that is approved can"
     );
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
-    assert_eq!(view.plan(ProposalId(1)).map(|plan: PlanRecord| plan.title), None);
+    assert_eq!(view.staged().plan(ProposalId(1)).map(|plan: PlanRecord| plan.title), None);
 }

@@ -204,12 +204,19 @@ async fn outlined(store: &MemoryStore, id: &SessionId) -> Result<(), TestCaseErr
         let tree = view.tree();
         let shape: Vec<_> =
             tree.nodes().map(|(id, node)| (id, node.parent(), node.at(), node.link().clone())).collect();
-        let revert = (view.merges(), view.notes(), view.reverts(), view.step_backs(), view.cache_breaks());
+        let revert = (
+            view.merges(),
+            view.notes(),
+            view.reverts(),
+            &view.going_back().steps.told,
+            &view.going_back().breaks,
+        );
         let proposed: Vec<_> = view.proposed_reverts().collect();
         let entries: Vec<_> = view.proposals().iter().map(|entry| (entry, view.is_call(entry.id))).collect();
         let rules: Vec<_> = view.rules().iter().collect();
         let runs = (view.verdicts(), view.open_run(), view.open_rollback());
-        let head = (tree.trunk().ids(), tree.moves(), view.names(), view.asked(), view.prunings());
+        let head =
+            (tree.trunk().ids(), tree.moves(), view.names(), view.asked(), &view.going_back().prunings);
         format!("{shape:?} {head:?} {revert:?} {proposed:?} {entries:?} {rules:?} {runs:?}")
     };
     prop_assert_eq!(told(&outline), told(&whole));

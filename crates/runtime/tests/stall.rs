@@ -46,7 +46,7 @@ async fn steps(store: &dyn SessionStore, story: &Story) -> String {
         }
         other => format!("{other:?}\n"),
     };
-    view.step_backs().iter().map(line).collect()
+    view.going_back().steps.told.iter().map(line).collect()
 }
 
 fn stuck(then: Turn) -> Vec<Turn> {

@@ -47,7 +47,7 @@ async fn killed_at(write: usize, death: Death) -> bool {
     });
     assert_eq!(kinds.collect::<Vec<_>>(), ["unread", "drained", "unread"], "killed at {write}, {death:?}");
     let view = View::of(&log).unwrap();
-    let faults: Vec<&str> = view.unread_reverts().iter().map(|request| request.fault.as_str()).collect();
+    let faults: Vec<&str> = view.going_back().unread.iter().map(|request| request.fault.as_str()).collect();
     assert_eq!(faults, ["category is required", "step is required"]);
     was_killed
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
             "head": tree.head(),
             "moves": as_json(tree),
             "refused_reverts": refused(&reading),
-            "unread_reverts": reading.unread_reverts(),
+            "unread_reverts": reading.view().going_back().unread,
         }))?;
         return Ok(Exit::Done);
     }

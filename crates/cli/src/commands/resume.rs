@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     let again = place.command(&format!("resume {name} -C DIR"));
     let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
     let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape.clone());
-    let drive = drive.asking_about_plans(reading.needs_plan());
+    let drive = drive.asking_about_plans(reading.view().staged().plans.is_on());
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &name));
     let agent = drive.agent(asked, &folder, None)?;

@@ -111,7 +111,7 @@ fn shown_node(
     limit: usize,
 ) -> String {
     let message = node.message();
-    let mut standings = reading.standings(id, marks).into_iter();
+    let mut standings = marks.standings(reading, id).into_iter();
     let beside = if reading.tree().is_on_trunk(id) { "" } else { " · not on the trunk" };
     let origin = message
         .origin
@@ -257,7 +257,7 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
         "nodes": nodes.collect::<Vec<_>>(),
         "notes": reading.notes(),
         "refused_reverts": refused_json(reading),
-        "unread_reverts": reading.unread_reverts(),
+        "unread_reverts": reading.view().going_back().unread,
         "verdicts": verdicts_json(reading),
     })
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use trunkline_message_tree::{MoveKind, NodeId, ReflogEntry};
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::revert::Note;
-use trunkline_runtime::session_machine::reading::unanswered::gone_on;
+use trunkline_runtime::session_machine::reading::unanswered::{Standing, gone_on};
 
 use crate::reading::session::Reading;
 
@@ -52,9 +52,10 @@ impl<'a> Marks<'a> {
         self.gone.get(&from)
     }
 
-    /// Returns whether the conversation went on after a node, so that its calls have results.
-    pub(crate) fn goes_on(&self, node: NodeId) -> bool {
-        self.gone_on.contains(&node)
+    /// Returns how far each call of a message has come, in their order; nothing of one after which the conversation went on, so
+    /// that its results are there.
+    pub(crate) fn standings(&self, reading: &'a Reading, node: NodeId) -> Vec<Standing<'a>> {
+        if self.gone_on.contains(&node) { Vec::new() } else { reading.view().standings(node) }
     }
 
     /// Returns the verdicts that stand after a node.

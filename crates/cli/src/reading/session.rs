@@ -9,12 +9,9 @@ use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, Node, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, RunId};
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Queue, Rules};
-use trunkline_runtime::session_machine::reading::unanswered::Standing;
-use trunkline_runtime::session_machine::state::hooks::Hooks;
-use trunkline_runtime::{Asked, GivenTask, PlanRecord, View, revert};
+use trunkline_runtime::{Asked, GivenTask, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
-use crate::reading::marks::Marks;
 use crate::term::fault::Fault;
 
 /// A session, read.
@@ -71,6 +68,11 @@ impl Reading {
         Ok(Reading { info: log.info.clone(), view: View::of(log)? })
     }
 
+    /// What the log tells beside that.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
     pub(crate) fn tree(&self) -> &MessageTree {
         self.view.tree()
     }
@@ -95,11 +97,6 @@ impl Reading {
         self.view.merges()
     }
 
-    /// The results that the model has left out of its requests.
-    pub(crate) fn prunings(&self) -> &revert::Prunings {
-        self.view.prunings()
-    }
-
     /// What stands where branches were left, oldest first.
     pub(crate) fn notes(&self) -> &[revert::Note] {
         self.view.notes()
@@ -115,11 +112,6 @@ impl Reading {
         self.view.reverts()
     }
 
-    /// The requests to revert that could not be read, oldest first.
-    pub(crate) fn unread_reverts(&self) -> &[revert::UnreadRequest] {
-        self.view.unread_reverts()
-    }
-
     /// The steps back that are proposed and that nobody has answered, oldest first.
     pub(crate) fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &revert::Proposal> {
         self.view.proposed_reverts()
@@ -127,21 +119,6 @@ impl Reading {
 
     pub(crate) fn proposals(&self) -> &Queue<Value> {
         self.view.proposals()
-    }
-
-    /// Returns the plan that a proposal is, as it was proposed; `None` if it is none.
-    pub(crate) fn plan(&self, id: ProposalId) -> Option<PlanRecord> {
-        self.view.plan(id)
-    }
-
-    /// Returns what a person has made of a plan before they approved it.
-    pub(crate) fn edited_plan(&self, id: ProposalId) -> Option<&PlanRecord> {
-        self.view.edited_plan(id)
-    }
-
-    /// Returns whether nothing but reading is done in it before a person approves a plan.
-    pub(crate) fn needs_plan(&self) -> bool {
-        self.view.needs_plan()
     }
 
     /// The rules that were given in it, also those that do not count any more.
@@ -169,25 +146,15 @@ impl Reading {
         self.view.is_call(id)
     }
 
-    /// Returns which tools have cleaned up behind what was not applied.
-    pub(crate) fn hooks(&self) -> &Hooks {
-        self.view.hooks()
-    }
-
     /// Returns what no tool has cleaned up behind: what waits, and what ended and its tool was not told of, as they are shown.
     pub(crate) fn not_cleaned_up(&self) -> BTreeSet<ProposalId> {
         let waits = self.waiting().filter(|entry| entry.proposal.hears_end).map(|entry| entry.id);
-        waits.chain(self.hooks().open()).collect()
+        waits.chain(self.view.staged().hooks.open()).collect()
     }
 
     /// Returns the proposals that wait for a person, oldest first.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Entry<Value>> {
         self.proposals().unsettled()
-    }
-
-    /// Returns how far each call of a message has come, in their order; nothing of one whose results are there.
-    pub(crate) fn standings(&self, node: NodeId, marks: &Marks<'_>) -> Vec<Standing<'_>> {
-        if marks.goes_on(node) { Vec::new() } else { self.view.standings(node) }
     }
 
     /// Returns the call that a result node answers: the one with its id in the message that the results follow.

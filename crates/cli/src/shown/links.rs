@@ -31,7 +31,7 @@ impl Links {
             merged_by: HashMap::new(),
             covered_by: HashMap::new(),
             names: HashMap::new(),
-            left_out: reading.prunings().iter().collect(),
+            left_out: reading.view().going_back().prunings.iter().collect(),
         };
         for (id, node) in tree.nodes() {
             if let Link::Merge { with } = node.link() {

@@ -67,7 +67,7 @@ pub(crate) fn unread(request: &revert::UnreadRequest) -> String {
 pub(crate) fn declined(reading: &Reading) -> BTreeMap<NodeId, BTreeMap<usize, String>> {
     let refused = reading.reverts().iter().filter(|record| !record.applied);
     let refused = refused.filter_map(|record| Some((record.call.as_ref()?, reverted(record))));
-    let unread = reading.unread_reverts().iter().map(|request| (&request.call, unread(request)));
+    let unread = reading.view().going_back().unread.iter().map(|request| (&request.call, unread(request)));
     let mut told: BTreeMap<NodeId, BTreeMap<usize, String>> = BTreeMap::new();
     for (call, line) in refused.chain(unread) {
         told.entry(call.node).or_default().insert(call.index, line);

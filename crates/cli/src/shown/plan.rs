@@ -48,7 +48,9 @@ pub(crate) fn standing(reading: &Reading) -> Option<String> {
             one_line(&entry.proposal.label, 100),
             paint(YELLOW, "waits for you; nothing but reading is done before")
         )),
-        None if reading.needs_plan() => Some(format!("{} {}\n", paint(YELLOW, "◇"), paint(YELLOW, NEEDED))),
+        None if reading.view().staged().plans.is_on() => {
+            Some(format!("{} {}\n", paint(YELLOW, "◇"), paint(YELLOW, NEEDED)))
+        }
         None => None,
     }
 }

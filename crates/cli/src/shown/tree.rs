@@ -218,7 +218,7 @@ impl<'a> Drawing<'a> {
             (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
             (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
         ];
-        let standings = self.reading.standings(id, &self.marks);
+        let standings = self.marks.standings(self.reading, id);
         let words = words(self.reading, id, message, &standings, self.width).into_iter();
         segments.extend(words.map(|(style, words)| (fade(style), words)));
         segments

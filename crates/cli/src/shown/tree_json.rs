@@ -59,7 +59,7 @@ pub(crate) fn add_link(node: &mut Value, link: &Link) {
 
 /// Says of calls that no result follows how far each came.
 pub(crate) fn add_standings(node: &mut Value, reading: &Reading, marks: &Marks<'_>, id: NodeId) {
-    let standings = reading.standings(id, marks);
+    let standings = marks.standings(reading, id);
     if let Ok(message) = reading.tree().node(id).map(Node::message)
         && !standings.is_empty()
     {
@@ -69,7 +69,7 @@ pub(crate) fn add_standings(node: &mut Value, reading: &Reading, marks: &Marks<'
 
 /// Says of a result that the model has left out of its requests where the head was then.
 pub(crate) fn add_pruned(shown: &mut Value, reading: &Reading, id: NodeId) {
-    if let Some(since) = reading.prunings().since(id) {
+    if let Some(since) = reading.view().going_back().prunings.since(id) {
         shown["pruned_since"] = json!(since);
     }
 }

@@ -102,57 +102,25 @@ impl View {
         &self.state.revert.drained
     }
 
-    /// Returns the requests to revert whose arguments could not be read, oldest first.
-    pub fn unread_reverts(&self) -> &[trunkline_revert::UnreadRequest] {
-        &self.state.revert.unread
-    }
-
-    /// Returns the results that the model has left out of its requests.
-    pub fn prunings(&self) -> &trunkline_revert::Prunings {
-        &self.state.revert.prunings
-    }
-
     /// Returns the steps back that are proposed and that nobody has answered, oldest first.
     pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
         self.state.revert.steps.open.open()
     }
 
-    /// Returns everything that was recorded of proposals of steps back, oldest first.
-    pub fn step_backs(&self) -> &[trunkline_revert::ProposalEvent] {
-        &self.state.revert.steps.told
+    /// Returns all that the log holds of going back: also requests that could not be read, results that the model leaves out, what
+    /// was recorded of proposed steps back, and where the provider's cache was lost.
+    pub fn going_back(&self) -> &trunkline_session_machine::state::revert::Part {
+        &self.state.revert
     }
 
-    /// Returns when and where the provider's cache was lost, and why, oldest first.
-    pub fn cache_breaks(&self) -> &[trunkline_revert::Break] {
-        &self.state.revert.breaks
+    /// Returns all that the log holds of what was staged: also plans, and how discard hooks stand.
+    pub fn staged(&self) -> &trunkline_session_machine::state::resolve::Part {
+        &self.state.resolve
     }
 
     /// Returns the staged actions and what became of them.
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
-    }
-
-    /// Returns the plan that a proposal is, as it was proposed; `None` if it is none.
-    pub fn plan(
-        &self,
-        id: trunkline_resolve_queue::ProposalId,
-    ) -> Option<trunkline_session_machine::PlanRecord> {
-        let entry = self.state.resolve.queue.get(id).filter(|_| self.state.resolve.plans.is_plan(id))?;
-        trunkline_session_machine::PlanRecord::of_proposal(&entry.proposal)
-    }
-
-    /// Returns what a person has made of a plan before they approved it; `None` if that was approved as it was proposed, or not
-    /// at all.
-    pub fn edited_plan(
-        &self,
-        id: trunkline_resolve_queue::ProposalId,
-    ) -> Option<&trunkline_session_machine::PlanRecord> {
-        self.state.resolve.plans.edited(id)
-    }
-
-    /// Returns whether nothing but reading is done in this session before a person approves a plan.
-    pub fn needs_plan(&self) -> bool {
-        self.state.resolve.plans.is_on()
     }
 
     /// Returns the rules that were given in this session, also those that do not count any more.
@@ -182,11 +150,6 @@ impl View {
     /// Returns whether a proposal is a call that waits to be run, and not an edit.
     pub fn is_call(&self, id: trunkline_resolve_queue::ProposalId) -> bool {
         self.state.resolve.gated_call(id).is_some()
-    }
-
-    /// Returns what became of the discard hooks of proposals that have ended without having been applied.
-    pub fn hooks(&self) -> &trunkline_session_machine::state::hooks::Hooks {
-        &self.state.resolve.hooks
     }
 
     /// Returns the verdicts, oldest first, each with the node that was the newest when it came.

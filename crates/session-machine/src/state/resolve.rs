@@ -9,6 +9,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{Note, NoteKey, Record};
 
+use crate::notes::plan::PlanRecord;
 use crate::notes::preimage::KEPT;
 use crate::notes::resolve::{
     DISCARD_HOOK, DISTRUSTED, EVENT, GATED, GatedNote, LAYER, RULE, STANDING, StandingNote, TOLD, UNTOLD,
@@ -205,6 +206,12 @@ impl Part {
     pub fn knows_what_it_undoes(&self) -> bool {
         let mut undone = self.queue.iter().filter_map(|entry| entry.proposal.undo_of);
         undone.all(|id| self.queue.get(id).is_some())
+    }
+
+    /// Returns the plan that a proposal is, as it was proposed; `None` if it is none.
+    pub fn plan(&self, id: Id) -> Option<PlanRecord> {
+        let entry = self.queue.get(id).filter(|_| self.plans.is_plan(id))?;
+        PlanRecord::of_proposal(&entry.proposal)
     }
 
     fn shows_in_fingerprints(&self, id: Id) -> bool {

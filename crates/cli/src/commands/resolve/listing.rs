@@ -136,7 +136,7 @@ pub(super) fn as_json(group: &Group, entry: &Entry<Value>) -> Value {
         fields.insert("title".to_owned(), json!(group.reading.info.title));
         fields.insert("writer".to_owned(), json!(group.writer));
         fields.insert("changed".to_owned(), json!(group.drift.lines(entry.id)));
-        if let (Some(end), Some(hook)) = (&entry.end, group.reading.hooks().of(entry.id)) {
+        if let (Some(end), Some(hook)) = (&entry.end, group.reading.view().staged().hooks.of(entry.id)) {
             let told = json!({ "end": end.to_string(), "cause": end.cause, "begun": hook.begun, "ended": hook.ended });
             fields.insert("hook".to_owned(), told);
         }

@@ -25,7 +25,7 @@ pub(super) fn text_of(
     (group, entry): (&Group, &Entry<Value>),
     (verdict, place): (Verdict, &Place),
 ) -> Result<Option<PlanText>, Fault> {
-    let Some(proposed) = group.reading.plan(entry.id).map(|plan| plan.text()) else {
+    let Some(proposed) = group.reading.view().staged().plan(entry.id).map(|plan| plan.text()) else {
         return Err(Fault::usage(format!(
             "{} is no plan: --edit approves a plan with another text",
             entry.id

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
     if is_divisible(entry) && !entry.state.is_settled() {
         shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
     }
-    if let Some(edited) = group.reading.edited_plan(entry.id) {
+    if let Some(edited) = group.reading.view().staged().plans.edited(entry.id) {
         shown.push_str("approved with this text:\n");
         shown.push_str(&plan::shown(&edited.text(), "    "));
     }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
     out::print(&shown)?;
     let (id, name) = (entry.id, &group.name);
     let mut next = Vec::new();
-    let is_plan = group.reading.plan(entry.id).is_some();
+    let is_plan = group.reading.view().staged().plan(entry.id).is_some();
     match entry.state {
         State::Applied if is_plan => {}
         State::Proposed if is_plan && !group.is_void => {
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
 /// Says where a proposal stands and what led there, a line each.
 fn standing(group: &Group, entry: &Entry<Value>) -> String {
     let now = now();
-    let word = match group.reading.plan(entry.id) {
+    let word = match group.reading.view().staged().plan(entry.id) {
         Some(_) => plan::word(entry.state),
         None => entry.state.to_string(),
     };
@@ -179,7 +179,7 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
 /// Says whether the tool has cleaned up behind what was not applied.
 fn hook(group: &Group, entry: &Entry<Value>) -> Option<String> {
     entry.end.as_ref()?;
-    let hook = group.reading.hooks().of(entry.id)?;
+    let hook = group.reading.view().staged().hooks.of(entry.id)?;
     Some(match &hook.ended {
         Some(HookEnded { failed: Some(failed), .. }) => {
             paint(RED, &format!("its tool did not clean up: {}", one_line(failed, 200)))
@@ -188,7 +188,7 @@ fn hook(group: &Group, entry: &Entry<Value>) -> Option<String> {
             let words = words.as_ref().map(|words| format!(": {}", one_line(words, 200)));
             paint(DIM, &format!("its tool has cleaned up{}", words.unwrap_or_default()))
         }
-        None if !group.reading.hooks().open().any(|open| open == entry.id) => return None,
+        None if !group.reading.view().staged().hooks.open().any(|open| open == entry.id) => return None,
         None => paint(YELLOW, "its tool has not cleaned up yet: it is told when the session goes on"),
     })
 }
