@@ -37,11 +37,11 @@ fn a_branch_that_was_left_stands_beside_the_trunk_with_its_lesson() {
 
         ● n0 system  (no words)
         ● n1 you     read it
-        ● n2 model   → List files (list_files)
-        │ n3   ✓ List files (list_files)  [no files]
+        ● n2 model   → List files
+        │ n3   ✓ List files  [no files]
         ├─╮
-        │ ○ n4 model   → Read file (read_file) missing.txt
-        │ ┊ n5   ✗ Read file (read_file) missing.txt  there is no missing.txt in the workspace
+        │ ○ n4 model   → Read file missing.txt
+        │ ┊ n5   ✗ Read file missing.txt  there is no missing.txt in the workspace
         │ ○ n6 model   → Revert to State (revert_to_state) n3
         │ ┊ n7   ✓ Revert to State (revert_to_state) n3  revert applied (failure): the conversation goes on…
         ⤺ lesson “missing.txt is not there”  left n4–n7

@@ -238,6 +238,7 @@ fn what_was_applied_is_taken_back_by_a_proposal_of_its_own() {
     assert_eq!(said.exit, Some(0), "{}", said.err);
     expect![[r#"
         ± p2 undo p1: overwrite a.txt (+1 −1)
+            by Write file (write_file)
             --- a/a.txt
             +++ b/a.txt
             @@ -1 +1 @@

@@ -52,23 +52,23 @@ fn moves_of_the_model_are_told_while_it_runs_and_shown_afterwards() {
         ● n0  system  (no words)
         ● n1  you     read it
         ├─╮
-        │ ○ n8  model   → merge_left_branch n3, n99
-        │ ┊ n9    ✗ merge_left_branch n3, n99  merge refused: n99 not found; branches that could be merged:…
-        │ ○ n10 model   → merge_left_branch n3
-        │ ┊ n11   ✓ merge_left_branch n3  merge applied: what came of n7 follows, 1 line
+        │ ○ n8  model   → Merge left branch n3, n99
+        │ ┊ n9    ✗ Merge left branch n3, n99  merge refused: n99 not found; branches that could be merged:…
+        │ ○ n10 model   → Merge left branch n3
+        │ ┊ n11   ✓ Merge left branch n3  merge applied: what came of n7 follows, 1 line
         │ ○ n12 merge   long.txt has 100 lines  merges n7
-        │ ○ n13 model   → return_to_branch n3
-        │ ┊ n14   ✓ return_to_branch n3  return applied (tangent): the conversation goes on from n7, the en…
+        │ ○ n13 model   → Return to branch n3
+        │ ┊ n14   ✓ Return to branch n3  return applied (tangent): the conversation goes on from n7, the en…
         ⤺ finding “merged it as well”  left n8–n14
         ⤺ lesson “long.txt has 100 lines”  left n2–n7, which is back
-        ● n2  model   → read_file long.txt
-        │ n3    ✓ read_file long.txt  1 a line  pruned since n5
-        ● n4  model   → prune_result n3
-        │ n5    ✓ prune_result n3  left out from now on: n3 (1,300 bytes of read_file); recall_result retur…
-        ● n6  model   → revert_to_state n1
-        │ n7    ✓ revert_to_state n1  revert applied (failure): the conversation goes on fro…  merged by n12
-        ● n15 model   → recall_result n3
-        │ n16   ✓ recall_result n3  what read_file returned then:
+        ● n2  model   → Read file long.txt
+        │ n3    ✓ Read file long.txt  1 a line  pruned since n5
+        ● n4  model   → Prune result n3
+        │ n5    ✓ Prune result n3  left out from now on: n3 (1,300 bytes of read_file); recall_result retur…
+        ● n6  model   → Revert to State (revert_to_state) n1
+        │ n7    ✓ Revert to State (revert_to_state) n1  revert applied (failure): the conver…  merged by n12
+        ● n15 model   → Recall result n3
+        │ n16   ✓ Recall result n3  what read_file returned then:
         ◉ n17 model   It has 100 lines.  ← head
         ◆ other: answered — the model answered and no file was changed
 

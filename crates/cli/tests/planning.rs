@@ -44,7 +44,7 @@ fn without_a_person_a_run_stops_and_resolve_goes_on() {
     assert_eq!(said.exit, Some(1), "{}", said.err);
     assert!(!has(&scene, "ran") && content(&scene) == "old\n", "{}", said.err);
     assert!(
-        said.err.contains("⊘ run_command touch ran · not run: a plan has to be approved first"),
+        said.err.contains("⊘ Run command (run_command) touch ran · not run: a plan has to be approved first"),
         "{}",
         said.err
     );

@@ -22,23 +22,24 @@ fn killed() -> (Scene, crate::fake::Endpoint) {
 fn a_killed_turn_shows_what_ended_what_began_and_what_never_did() {
     let (scene, endpoint) = killed();
     let shown = scene.ok(&["show"]);
-    let of_calls: Vec<&str> = shown.lines().skip_while(|line| !line.contains("→ read_file")).collect();
+    let of_calls: Vec<&str> = shown.lines().skip_while(|line| !line.contains("→ Read file")).collect();
     assert_eq!(
         of_calls,
         [
-            "  → read_file a.txt",
+            "  → Read file (read_file) a.txt",
             "    ended",
             "      1\twhat a has",
-            "  → run_command kill -9 $PPID",
+            "  → Run command (run_command) kill -9 $PPID",
             "    begun, not known to have ended",
-            "  → run_command echo third",
+            "  → Run command (run_command) echo third",
             "    never begun",
             "",
         ]
     );
     let tree = scene.ok(&["tree"]);
-    let told = "→ read_file (ended) a.txt, run_command (begun, end unknown) kill -9 $PPID, run_command (never begun)";
-    assert!(tree.contains(told), "{tree}");
+    for told in ["→ Read file [ended] a.txt", "Run command [begun, end unknown] kill"] {
+        assert!(tree.contains(told), "{tree}");
+    }
     for command in ["show", "tree"] {
         let shown: Value = serde_json::from_str(&scene.ok(&[command, "--json"])).expect("it is JSON");
         let nodes = shown["nodes"].as_array().expect("a list");

@@ -60,15 +60,15 @@ const BRANCHES: &str = r#"
 fn a_trunk_is_shown_without_its_branches_and_a_result_with_its_call() {
     let scene = Scene::new();
     scene.import(&of_tree(1, "rain", DAY, BRANCHES));
-    for (node, call) in [("n3", "window"), ("n5", "door")] {
+    for (node, call) in [("n3", "Window (window)"), ("n5", "Door (door)")] {
         let shown = scene.ok(&["show", "--node", node]);
         assert!(shown.contains(&format!("✓ {call}")), "{shown}");
     }
     let drawn = scene.ok(&["tree"]);
-    assert!(drawn.contains("✓ window north  clouds") && drawn.contains("✓ door yard  a puddle"), "{drawn}");
+    assert!(drawn.contains("✓ Window north  clouds") && drawn.contains("✓ Door yard  a puddle"), "{drawn}");
     change(&scene, "a puddle\"", "a puddle}");
     assert!(scene.ok(&["show"]).contains("It is raining."));
-    assert!(scene.ok(&["show", "--node", "n4"]).contains("✓ window"));
+    assert!(scene.ok(&["show", "--node", "n4"]).contains("✓ Window"));
     assert_eq!(scene.run(&["show", "--all"]).exit, Some(3));
     assert_eq!(scene.run(&["tree"]).exit, Some(3), "it stands in the picture");
 }

@@ -99,8 +99,8 @@ fn a_merge_is_shown_first_then_made_and_taken_back() {
         ● n0 system  (no words)
         ● n1 you     which parser?
         ├─╮
-        │ ○ n2 model   → List files (list_files)
-        │ ┊ n3   ✓ List files (list_files)  [no files]
+        │ ○ n2 model   → List files
+        │ ┊ n3   ✓ List files  [no files]
         │ ○ n4 model   A parser by hand is fast. It needs 300 lines.  merged by n6  ⟂ by-hand
         │ ⤺ a person went to n1
         │ ◆ other: answered — the model answered and no file was changed
@@ -285,8 +285,8 @@ fn names_and_merges_are_whole_in_a_narrow_terminal() {
         ● n0 system  (no words)
         ● n1 you     which parser?
         ├─╮
-        │ ○ n2 model   → List files (list_files)
-        │ ┊ n3   ✓ List files (list_files)  [no…
+        │ ○ n2 model   → List files
+        │ ┊ n3   ✓ List files  [no files]
         │ ○ n4 model   A parser by hand is fast…
         │     merged by n6
         │     ⚑ a-name-that-is-quite-long-for-so

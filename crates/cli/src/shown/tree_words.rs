@@ -85,9 +85,9 @@ pub(crate) fn label_in(reading: &Reading, name: &str) -> String {
     if told == tool_label(name) { known } else { told }
 }
 
-/// Returns a tool's name on the wire as it stands behind its label; nothing if that is the same.
+/// Returns a tool's name on the wire as it stands behind its label; nothing if the label follows from it: a row has little room.
 fn beside(name: &str, label: &str) -> String {
-    if name == label { String::new() } else { format!(" ({})", one_line(name, 40)) }
+    if label == tool_label(name) { String::new() } else { format!(" ({})", one_line(name, 40)) }
 }
 
 /// Names who wrote a message, for people.

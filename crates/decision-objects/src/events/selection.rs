@@ -43,7 +43,7 @@ sealed! {
     /// A session writes one record for one choice, when it is made, and derives the id from the place of that record, so that
     /// the same record gives the same selection each time it is read. Who chose stands in the header
     /// ([`Header::by`](crate::Header::by)). The choice may come before the decision of the run or after it; where both say
-    /// something, the decision stands ([`Family::selected_patch_set`](crate::Family::selected_patch_set)).
+    /// something, the decision stands ([`Family::standing`](crate::Family::standing)).
     ///
     /// git-internal has no such object: [`git_internal::project`](crate::git_internal::project) refuses it, and there the
     /// choice is read off `chosen_patchset_id` of the decision.
