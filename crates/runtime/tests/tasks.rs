@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use trunkline_runtime::decision_objects::{IntentEventKind, Object, ObjectKind, TaskState};
+use trunkline_runtime::decision_objects::{IntentEventKind, NonBlank, Object, ObjectKind, TaskState};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
@@ -228,4 +228,11 @@ async fn a_choice_among_candidates_is_kept_and_a_later_one_takes_its_place() {
         (first.patch_set.id().to_string().as_str(), "safer")
     );
     assert_eq!(candidates(&log)[0], first, "a choice changes no candidate");
+    let family = family_of(&log);
+    assert_eq!((count(&log, ObjectKind::Selection), family.violations()), (2, vec![]));
+    let selections = family.iter().filter_map(|object| match object {
+        Object::Selection(selection) => selection.content().reason.as_ref().map(NonBlank::as_str),
+        _ => None,
+    });
+    assert_eq!(selections.collect::<Vec<_>>(), ["shorter", "safer"]);
 }

@@ -147,11 +147,11 @@ fn plans_are_told_with_what_a_person_made_of_them() {
     let note = |kind: &str, body: String| Record::Note(Note::new("resolve", kind, at, body));
     play.log.push(note("event", serde_json::to_string(&staged).unwrap()));
     let edited = json!({ "id": id(4), "revises": id(1), "title": "a", "steps": [step(2, "write a")] });
-    let approved = json!({ "proposal": "p1", "call": {}, "plan": id(4), "edited": edited });
+    let approved = json!({ "proposal": "p1", "call": { "node": "n2", "index": 0, "id": "c1" }, "plan": id(4), "edited": edited });
     play.log.push(note("plan_approved", approved.to_string()));
     // What no plan can say is none, and nothing speaks of it.
     let twice = json!({ "id": id(5), "title": "a", "steps": [step(6, "write a"), step(6, "write a")] });
-    let odd = json!({ "proposal": "p1", "call": {}, "plan": id(5), "edited": twice });
+    let odd = json!({ "proposal": "p1", "call": { "node": "n2", "index": 0, "id": "c1" }, "plan": id(5), "edited": twice });
     play.log.push(note("plan_approved", odd.to_string()));
     assert_eq!(family_of(&log_of(&play.log)).violations(), []);
     let shown: Vec<String> = told(&play.log).iter().map(|line| line.trim_start().to_owned()).collect();

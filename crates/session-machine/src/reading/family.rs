@@ -16,14 +16,16 @@ mod plans;
 mod purposes;
 mod runs;
 
-use trunkline_decision_objects::{Family, Object};
+use trunkline_decision_objects::{
+    Choice, EventId, Family, NonBlank, Object, RunId, Selection, SelectionContent,
+};
 use trunkline_message_tree::Entry;
 use trunkline_session_store::{Log, Note, Record};
 
 use self::calls::Calls;
 use self::candidates::Candidates;
 pub use self::candidates::{Candidate, CandidateOf};
-use self::made::Made;
+use self::made::{Made, header, name, not_before, person};
 use self::plans::Plans;
 use self::purposes::Purposes;
 use self::runs::Runs;
@@ -121,10 +123,26 @@ impl Walk {
         }
     }
 
+    /// Takes in that a person chose among the candidates of a run.
+    fn selected(&mut self, note: &Note) {
+        let Ok(SelectionNote { run, patch_set, reason }) = serde_json::from_str(&note.body) else { return };
+        let (Ok(run), Ok(patch_set)) = (run.parse::<RunId>(), patch_set.parse()) else { return };
+        let id = EventId::new(name("selection", run.uuid(), self.made.seq, 0));
+        // A choice in a run that the log does not know is no object.
+        let Some(since) = self.runs.record(run).map(|record| record.opening().at) else { return };
+        let selection = person().and_then(|by| {
+            let choice = Choice::PatchSet { run, patch_set };
+            let content = SelectionContent { choice, reason: NonBlank::new(reason).ok() };
+            Selection::new(header(id, not_before(since, note.at), by)?, content)
+        });
+        self.made.push(selection);
+    }
+
     /// Takes in a note. What follows from further kinds of notes is added here.
     fn note(&mut self, note: &Note) {
         match (note.layer.as_str(), note.kind.as_str()) {
             (LAYER, FINDING) => self.runs.validates(&mut self.made, note.at),
+            (LAYER, SELECTION) => self.selected(note),
             (LAYER, _) => {
                 let Ok(Some(object)) = object(note) else { return };
                 self.made.recorded(object.clone());

@@ -5,6 +5,7 @@
 //! log, so nothing is written for it; what commands changed on such a branch shows in no diff, and is not among them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::num::NonZeroU32;
 
 use serde_json::Value;
 use trunkline_decision_objects::{
@@ -98,6 +99,12 @@ impl Candidates {
         }
     }
 
+    /// Returns the place of the next candidate of a run. What was recorded has its place only here: its bytes say none.
+    fn next_of(&self, run: RunId) -> NonZeroU32 {
+        let known = self.counts.get(&run).copied().unwrap_or_default();
+        NonZeroU32::MIN.saturating_add(known)
+    }
+
     fn keep(&mut self, mut candidate: Candidate) {
         let count = self.counts.entry(candidate.patch_set.run()).or_default();
         *count = count.saturating_add(1);
@@ -149,6 +156,7 @@ impl Candidates {
         }
         let named = PatchSetId::new(name("candidate", run.uuid(), made.seq, id.0));
         if let Ok(patch_set) = patch_set(named, (run, base), &[entry]) {
+            let patch_set = patch_set.with_sequence(self.next_of(run));
             made.push(Ok(patch_set.clone()));
             let of = CandidateOf::Proposal(id);
             self.keep(Candidate { seq: made.seq, at, sequence: 0, of, patch_set });
@@ -181,10 +189,12 @@ impl Candidates {
 
     /// Takes in that the run went on after a move, or that nothing more comes.
     pub(super) fn settle(&mut self, made: &mut Made) {
-        let Some(left) = self.left.take() else { return };
+        let Some(mut left) = self.left.take() else { return };
         if let CandidateOf::Branch { applied, .. } = &left.of {
             self.known.insert((left.patch_set.run(), applied.clone()));
         }
+        let sequence = self.next_of(left.patch_set.run());
+        left.patch_set = left.patch_set.with_sequence(sequence);
         made.push_of(left.seq, Ok(left.patch_set.clone()));
         self.keep(left);
     }

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize;
 use serde_json::Value;
 use trunkline_decision_objects::{
     EventId, IntentId, Invalid, JsonText, NonBlank, Plan, PlanContent, PlanId, PlanStep, StepEvent,
@@ -18,45 +17,16 @@ use uuid::Uuid;
 
 use super::made::{Made, harness, header, name, not_before, person};
 use super::runs::OpenRun;
+use crate::notes::plan::{APPROVED, ApprovedNote, PlanRecord, TOOL};
 use crate::notes::record::read;
 use crate::notes::resolve::EVENT;
-
-/// The tool whose proposals are plans.
-const TOOL: &str = "propose_plan";
-/// The kind of the note that a person has approved one.
-const APPROVED: &str = "plan_approved";
 
 /// The plans so far that were proposed, by their proposals.
 #[derive(Default)]
 pub(super) struct Plans {
-    proposed: HashMap<ProposalId, Said>,
+    proposed: HashMap<ProposalId, PlanRecord>,
     /// Those that are objects.
     known: HashSet<Uuid>,
-}
-
-/// A plan as it is recorded.
-#[derive(Clone, Deserialize)]
-struct Said {
-    id: Uuid,
-    #[serde(default)]
-    revises: Option<Uuid>,
-    steps: Vec<SaidStep>,
-}
-
-#[derive(Clone, Deserialize)]
-struct SaidStep {
-    id: Uuid,
-    text: String,
-    #[serde(default)]
-    done_when: Option<String>,
-}
-
-/// Of a note that a plan was approved.
-#[derive(Deserialize)]
-struct Approval {
-    proposal: ProposalId,
-    #[serde(default)]
-    edited: Option<Said>,
 }
 
 impl Plans {
@@ -70,16 +40,12 @@ impl Plans {
                 else {
                     return;
                 };
-                let plan = staged
-                    .payload
-                    .get("plan")
-                    .filter(|_| staged.source_tool == TOOL && staged.staged_by.is_none());
-                let Some(said) = plan.and_then(|plan| Said::deserialize(plan).ok()) else { return };
+                let Some(said) = PlanRecord::of_proposal(&staged) else { return };
                 self.say(made, (run, intent), &said, (note.at, &staged.proposed_by));
                 self.proposed.insert(proposal, said);
             }
             APPROVED => {
-                let Ok(Approval { proposal, edited }) = read(note) else { return };
+                let Ok(ApprovedNote { proposal, edited, .. }) = read(note) else { return };
                 let by = By::new(ActorKind::Person, "");
                 if let Some(edited) = &edited {
                     self.say(made, (run, intent), edited, (note.at, &by));
@@ -99,7 +65,7 @@ impl Plans {
         &mut self,
         made: &mut Made,
         (run, intent): (&OpenRun, IntentId),
-        said: &Said,
+        said: &PlanRecord,
         (at, by): (Timestamp, &By),
     ) {
         let plan = plan_of(said, &self.known, intent).and_then(|content| {
@@ -115,7 +81,7 @@ impl Plans {
     }
 }
 
-fn plan_of(said: &Said, known: &HashSet<Uuid>, intent: IntentId) -> Result<PlanContent, Invalid> {
+fn plan_of(said: &PlanRecord, known: &HashSet<Uuid>, intent: IntentId) -> Result<PlanContent, Invalid> {
     let mut content = PlanContent::new(intent);
     // A revision of what is no object here would name nothing.
     if let Some(revised) = said.revises.filter(|revised| known.contains(revised)) {
