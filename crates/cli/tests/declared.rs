@@ -107,9 +107,15 @@ fn the_list_says_how_each_stands_and_what_is_none() {
         ".trunkline/tools/either.json",
         &USES
             .replace("uses\"", "either\"")
-            .replace("{\"type\": \"string\"}", "{\"type\": \"string\", \"pattern\": \"a\"}"),
+            .replace("{\"type\": \"string\"}", "{\"type\": \"string\", \"minLength\": \"a\"}"),
     );
     let said = scene.run(&["tools"]);
+    // How a fault of a schema is worded hangs on how its check was built.
+    let lines = said.err.lines().map(|line| match line.split_once(" is not valid: ") {
+        Some((what, _)) => format!("{what} is not valid\n"),
+        None => format!("{line}\n"),
+    });
+    let err: String = lines.collect();
     expect![[r#"
         stamp                 changed       writes          Stamps.
                               changed since: stamp.sh
@@ -118,9 +124,9 @@ fn the_list_says_how_each_stands_and_what_is_none() {
         no tool: .trunkline/tools/odd.json: line 1 has characters that nobody can see
         no tool: .trunkline/tools/revert_to_state.json: the name "revert_to_state" is that of a tool that comes with the program
         no tool: .trunkline/tools/run_command.json: the name "run_command" is that of a tool that comes with the program
-        no tool: .trunkline/tools/either.json: the schema of tool "either" is not valid: "pattern" demands more than is checked here
+        no tool: .trunkline/tools/either.json: the schema of tool "either" is not valid
           look at one, and trust it: trunkline tools trust stamp
-    "#]].assert_eq(&format!("{}--\n{}", said.out, said.err));
+    "#]].assert_eq(&format!("{}--\n{err}", said.out));
     let said = scene.run(&["tools", "show", "stamp"]);
     expect![[r#"
         .trunkline/tools/stamp.json
