@@ -23,8 +23,8 @@ pub enum LeftBy {
     Undo,
     /// A policy did, or another program.
     Harness,
-    /// Nobody: it was only filed, and never stood on a trunk.
-    Nobody,
+    /// It was only filed, and never stood on a trunk.
+    NeverOnTrunk,
 }
 
 impl fmt::Display for LeftBy {
@@ -33,7 +33,7 @@ impl fmt::Display for LeftBy {
             LeftBy::Person => "the user left it",
             LeftBy::Undo => "it was left by an undo or a redo",
             LeftBy::Harness => "the harness left it",
-            LeftBy::Nobody => "it never was part of the conversation",
+            LeftBy::NeverOnTrunk => "it never was part of the conversation",
         })
     }
 }
@@ -144,8 +144,8 @@ impl<'a> OwnBranches<'a> {
     }
 
     fn own_move(&self, node: NodeId) -> Result<&'a trunkline_message_tree::HeadMove, LeftBy> {
-        let id = self.left_by.get(&node).ok_or(LeftBy::Nobody)?;
-        let head_move = self.tree.moves().get(id.index()).ok_or(LeftBy::Nobody)?;
+        let id = self.left_by.get(&node).ok_or(LeftBy::NeverOnTrunk)?;
+        let head_move = self.tree.moves().get(id.index()).ok_or(LeftBy::NeverOnTrunk)?;
         match head_move.kind {
             MoveKind::ModelRevert if self.own.contains(id) => Ok(head_move),
             MoveKind::PersonRevert | MoveKind::Fork | MoveKind::Merge => Err(LeftBy::Person),
