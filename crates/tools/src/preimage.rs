@@ -24,10 +24,16 @@ pub(crate) fn keep(root: &Root, subjects: &[String]) -> Vec<Kept> {
 }
 
 /// Puts back what a cut-off apply has written, file by file; doing it again does the rest.
+///
+/// What was there comes back before what was not there goes, so that a file that was moved is never nowhere.
 pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -> Outcome {
     let files = StagedFiles::read(&entry.proposal.payload).map(|staged| staged.files).unwrap_or_default();
     let (mut stuck, mut unsure) = (Vec::new(), Vec::new());
-    for subject in entry.part() {
+    let was_there: Vec<Fingerprint> =
+        kept.iter().filter(|kept| kept.bytes.is_some()).map(|kept| kept.fingerprint.clone()).collect();
+    let comes = |subject: &&str| was_there.iter().any(|one| one.subject == *subject);
+    let (coming, going): (Vec<&str>, Vec<&str>) = entry.part().partition(comes);
+    for subject in coming.into_iter().chain(going) {
         let name = shown::name(subject);
         let inside = match approved_place(root, subject) {
             Ok(inside) => inside,
@@ -59,6 +65,13 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
         }
         if looks(subject, bytes.as_deref()) != fingerprint {
             stuck.push(format!("what was kept of {name} is not what was there"));
+            continue;
+        }
+        if let Some(source) = staged.and_then(|file| file.from.as_ref())
+            && !was_there.contains(&fingerprint::observe(root, source))
+        {
+            let source = shown::name(source);
+            stuck.push(format!("{name} stays, since what was moved there could not come back to {source}"));
             continue;
         }
         let before = match now.state {

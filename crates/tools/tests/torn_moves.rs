@@ -69,6 +69,39 @@ fn a_move_or_a_deletion_that_is_killed_at_any_step_is_put_back_or_done() {
     }
 }
 
+/// The old place may be taken by then, and the file must not go for that.
+#[test]
+fn what_was_moved_stays_where_its_old_place_is_taken() {
+    let scene = Scene::new();
+    let entry = moving(&scene);
+    let kept = scene.keep(&entry);
+    assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
+    let moved = scene.files()["new/deep/go.sh"].clone();
+    scene.write("run.sh", b"another file\n");
+    let Outcome::Failed { reason } = scene.put_back(&entry, &kept) else { panic!("it cannot come back") };
+    expect![[r#"run.sh is neither as before nor as after, so it is somebody else's and stays; new/deep/go.sh stays, since what was moved there could not come back to run.sh"#]]
+        .assert_eq(&reason);
+    assert_eq!(scene.files()["new/deep/go.sh"], moved);
+}
+
+#[test]
+fn what_was_moved_is_never_nowhere_while_it_comes_back() {
+    for step in 1_usize.. {
+        let scene = Scene::new();
+        let entry = moving(&scene);
+        let (before, kept) = (scene.files(), scene.keep(&entry));
+        assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
+        let died = child(&scene, "put_back", step, &entry.proposal, &kept);
+        let places = scene.files();
+        assert!(places.values().any(|file| *file == before["run.sh"]), "step {step}");
+        assert_eq!(scene.put_back(&entry, &kept), Outcome::Applied, "step {step}");
+        assert_eq!(scene.files(), before, "step {step}");
+        if !died {
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_move_that_fails_at_any_step_leaves_the_file_where_it_was() {
     let mut told = BTreeSet::new();
