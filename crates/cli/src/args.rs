@@ -315,6 +315,9 @@ pub(crate) struct Compact {
     pub(crate) window: Option<u64>,
     #[command(flatten)]
     pub(crate) model: Model,
+    /// The file of settings that was read.
+    #[arg(skip)]
+    pub(crate) settings: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,14 +13,20 @@ mod term;
 
 use std::process::ExitCode;
 
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::args::settings::line_with;
+use crate::args::terms::TypedBounds;
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::desk::place::Place;
 use crate::desk::settings;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
+
+/// What the kernel sends where a file would grow beyond `ulimit -f`; the same number on Linux and on the BSDs.
+#[cfg(unix)]
+const SIGXFSZ: i32 = 25;
 
 fn main() -> ExitCode {
     let line = match with_settings(Line::parse()) {
@@ -48,9 +54,20 @@ fn with_settings(line: Line) -> Result<Line, Fault> {
     if !matches!(&line.command, Some(Command::Session(Run(_) | Resume(_) | Compact(_)))) {
         return Ok(line);
     }
-    let Some(settings) = settings::find(|name| std::env::var_os(name))? else { return Ok(line) };
-    let matches = line_with(&settings.values).get_matches();
+    let settings = settings::find(|name| std::env::var_os(name))?;
+    // Read once more also without settings: what was typed and what is usual can only be told apart in the matches.
+    let matches = line_with(settings.as_ref().map_or(&[], |settings| &settings.values)).get_matches();
     let mut line = Line::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
+    let is_typed = |name| {
+        let of_command = matches.subcommand().map(|(_, of_command)| of_command);
+        of_command.and_then(|of_command| of_command.value_source(name)) == Some(ValueSource::CommandLine)
+    };
+    if let Some(Command::Session(Run(args::Run { terms, .. }) | Resume(args::Resume { terms, .. }))) =
+        &mut line.command
+    {
+        terms.typed = TypedBounds { turns: is_typed("max_turns"), tokens: is_typed("max_tokens") };
+    }
+    let Some(settings) = settings else { return Ok(line) };
     let (path, usual) = (settings.path.clone(), settings.usual());
     match &mut line.command {
         Some(Command::Session(Run(run))) => {
@@ -59,7 +76,9 @@ fn with_settings(line: Line) -> Result<Line, Fault> {
         Some(Command::Session(Resume(resume))) => {
             (resume.model.usual, resume.terms.settings) = (usual, Some(path));
         }
-        Some(Command::Session(Compact(compact))) => compact.model.usual = usual,
+        Some(Command::Session(Compact(compact))) => {
+            (compact.model.usual, compact.settings) = (usual, Some(path));
+        }
         _ => {}
     }
     Ok(line)
@@ -84,6 +103,9 @@ fn start(line: Line) -> Result<Exit, Fault> {
         .build()
         .map_err(|error| Fault::new(format!("cannot start: {error}")))?;
     let exit = runtime.block_on(async {
+        // Where files may not grow as they have to (`ulimit -f`), that is an error to be told, and not the end of the process.
+        #[cfg(unix)]
+        let _told = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ));
         let exit = carry_out(&command, &place).await;
         place.close().await;
         exit

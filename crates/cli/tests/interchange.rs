@@ -58,6 +58,10 @@ fn what_was_taken_in_is_shown_and_checked() {
     assert_eq!(checked.exit, Some(3), "{}", checked.err);
     assert!(checked.out.contains("a rollback does not say which decision it undoes"), "{}", checked.out);
     assert!(checked.err.contains(", 1 with violations"), "{}", checked.err);
+    // There is no conversation in it, and none is begun among what came from elsewhere.
+    let said = scene.run(&["resume", &session, "-p", "go on"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("holds imported decision objects, and no conversation"), "{}", said.err);
     // It is a session like any other: whole, and moved as one.
     assert_eq!(scene.run(&["doctor"]).exit, Some(0));
     let file = scene.path("session.jsonl");

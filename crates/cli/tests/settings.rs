@@ -167,7 +167,23 @@ fn nothing_is_read_from_the_folder_that_is_worked_in() {
         "{}",
         said.err
     );
+    // So it is where a summary is asked for.
+    let said = scene.run(&["compact"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("stand in the folder that is worked in"), "{}", said.err);
     assert_eq!(endpoint.requests().len(), 1);
+}
+
+/// A pipe that nobody writes to would be waited for without end.
+#[test]
+fn settings_in_a_pipe_are_refused() {
+    let mut scene = Scene::new();
+    let pipe = scene.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    scene.set("TRUNKLINE_SETTINGS", pipe.to_str().expect("a plain path"));
+    let said = scene.run(&["run", "hi"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("it is no plain file"), "{}", said.err);
 }
 
 /// The page of settings has a row for each key, each of which is an option of `run`.

@@ -78,7 +78,17 @@ fn a_task_is_tried_again_as_often_as_was_said_and_fails_when_a_run_is_given_up()
     let said = scene.run(&["decide", "retry", "and again"]);
     assert_eq!(said.exit, Some(1));
     assert!(said.err.contains("was tried again as often as it may be (1)"), "{}", said.err);
+    // What would be refused all the same bounds nothing.
+    let bounds = |scene: &Scene| scene.ok(&["export"]).matches("task_bounds").count();
+    let before = bounds(&scene);
+    let said = scene.run(&["decide", "retry", "and again", "--max-retries", "1"]);
+    assert_eq!((said.exit, bounds(&scene)), (Some(2), before), "{}", said.err);
+    assert!(said.err.contains("tried again 1 time already, and --max-retries counts those"), "{}", said.err);
     scene.ok(&["decide", "retry", "and again", "--max-retries", "2"]);
+    // A verdict stands before the prompt of the run that tries it again.
+    let tree = scene.ok(&["tree"]);
+    let place = |words: &str| tree.find(words).unwrap_or_else(|| panic!("{words} in {tree}"));
+    assert!(place("retry: otherwise") < place("you     otherwise"), "{tree}");
     let said = scene.run(&["decide", "done"]);
     assert!(said.err.contains("a run of the task is open"), "{}", said.err);
     scene.ok(&["decide", "abandon", "it cannot be done"]);
@@ -93,12 +103,19 @@ fn a_task_is_tried_again_as_often_as_was_said_and_fails_when_a_run_is_given_up()
 
 #[test]
 fn a_bound_on_turns_holds_over_all_runs_of_a_task() {
-    let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two."), says("Three.")]);
+    let (mut scene, _endpoint) = Scene::with(vec![says("One."), says("Two."), says("Three.")]);
     assert_eq!(scene.run(&["run", "--task", "count", "--max-turns", "2"]).exit, Some(0));
     assert_eq!(scene.run(&["resume", "-p", "go on"]).exit, Some(0));
     let said = scene.run(&["resume", "-p", "go on"]);
     assert_eq!(said.exit, Some(1));
     assert!(said.err.contains("the task has had its turns"), "{}", said.err);
+    assert!(said.err.contains("--max-turns 4"), "what was reached would be reached again: {}", said.err);
+    // What is usual is no word on this task.
+    let settings = scene.path("settings.json");
+    std::fs::write(&settings, r#"{"max_turns":80}"#).expect("written");
+    scene.set("TRUNKLINE_SETTINGS", settings.to_str().expect("a plain path"));
+    assert_eq!(scene.run(&["resume"]).exit, Some(1));
+    assert!(scene.run(&["decide", "retry", "again"]).err.contains("--max-turns 4"));
     let said = scene.run(&["resume", "--max-turns", "3"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), "Three.\n"), "{}", said.err);
 }
@@ -118,7 +135,7 @@ fn what_is_no_task_is_said_before_anything_is_written() {
     std::fs::write(scene.work().join("t"), "x".repeat(70_000)).expect("written");
     std::fs::create_dir(scene.work().join("folder")).expect("made");
     let before = scene.ok(&["sessions", "--json"]);
-    for task in ["t", "folder"] {
+    for task in ["t", "folder", "nope.md", "docs/nope", "-"] {
         assert_eq!(scene.run(&["run", "--task", task]).exit, Some(2));
     }
     assert_eq!(scene.ok(&["sessions", "--json"]), before, "no session was begun for it");

@@ -73,7 +73,7 @@ pub(crate) struct Close {
 pub(crate) struct Retry {
     #[command(flatten)]
     pub(crate) close: Close,
-    /// How often the session's task may be tried again, from now on
+    /// The new limit on retries of the session's task, including those already made
     #[arg(long, value_name = "N")]
     pub(crate) max_retries: Option<u32>,
 }

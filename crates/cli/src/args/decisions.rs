@@ -10,7 +10,7 @@ else. In the lines of --json the records stand as canonical texts: the SHA-256 o
 --check takes one record, or a line for each, in our form or in git-internal's, and names what is wrong with each and what
 does not fit between them; what may only be missing is a remark. A hundred with a fault are shown, all with --full or --json.
 --status names the object that says how a thing stands. --export git-internal writes what git-internal reads, and tells what
-has no place there; `trunkline import FILE` takes it in as a session of its own, and --export gives the same bytes again.
+has no place there; `trunkline import FILE` takes it in as a session of its own, and --export gives the same lines again.
 Exit codes: 0 done, nothing is wrong · 3 something is, or a ref is missing, not made yet, or not what this store says · 1
 something could not be read, has no form there, or was not found for --commit · 2 wrong usage, or there is no such thing
 

@@ -8,7 +8,7 @@ use crate::args::Compact;
 use crate::desk::letters::{self, Entrance};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
-use crate::desk::{model, store};
+use crate::desk::{model, settings, store};
 use crate::live::interrupt;
 use crate::reading::session::Reading;
 use crate::term::fault::{Exit, Fault};
@@ -33,9 +33,11 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
         out::print(&told)?;
         return Ok(Exit::Done);
     }
+    let folder = Folder::for_moves(&reading)?;
+    settings::check_outside(args.settings.as_deref(), reading.info.workspace.as_deref())?;
     let before = model::before(store.as_ref(), &reading).await?;
     let asked = model::open(&args.model, &before, |name| std::env::var(name).ok())?;
-    let (builder, _) = setup::agent(asked.provider, &Folder::for_moves(&reading)?)?;
+    let (builder, _) = setup::agent(asked.provider, &folder)?;
     let agent = setup::with_model(builder, &args.model, asked.url)
         .with_revert()
         .with_compaction(Compaction::new(policy))

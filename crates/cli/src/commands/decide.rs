@@ -8,7 +8,7 @@ use std::time::Instant;
 use trunkline_runtime::decision_objects::{Decision, DecisionId, RunId};
 use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::{
-    AgentBuilder, Bounds, CloseAs, Comparison, EndTask, Event, FileChange, RuntimeError, Session,
+    AgentBuilder, Bounds, CloseAs, Comparison, EndTask, Event, FileChange, GivenTask, RuntimeError, Session,
 };
 use trunkline_session_store::{Claim, InboxId, SessionInfo, StoreError};
 
@@ -17,6 +17,7 @@ use crate::args::decide::{Close, Decide, DecideAct, Retry, Rollback};
 use crate::desk::letters::{self, Entrance, Heard, PATIENCE};
 use crate::desk::place::{Place, Store};
 use crate::desk::setup::{self, Folder};
+use crate::desk::task::more_of;
 use crate::desk::{clock, store};
 use crate::live::rollback::{exit_of, finished, stuck, tell_event};
 use crate::live::unbound;
@@ -117,28 +118,30 @@ impl Call<'_> {
             Err(_) if matches!(close, CloseAs::Abandon { .. }) => {}
             Err(fault) => return Err(stuck(fault.into(), self.place, &name)),
         }
-        tasks::bound(&mut session, self.bounds).await?;
+        let task = self.task().await?;
+        tasks::bound_retries(&mut session, task.as_ref(), self.bounds).await?;
         let decision = match session.close_run(close.clone()).await {
             Ok(decision) => decision,
             Err(fault) => return Err(self.refused(fault, &name)),
         };
-        self.closed(&decision, &close, &folder, &name)
+        let more = task.as_ref().and_then(more_of).unwrap_or_default();
+        self.closed(&decision, &close, &folder, (&name, &more))
     }
 
-    /// Tells how a run was closed.
+    /// Tells how a run was closed. `more` is what has to be typed for its task to go on.
     fn closed(
         &self,
         decision: &Decision,
         close: &CloseAs,
         folder: &Folder,
-        name: &str,
+        (name, more): (&str, &str),
     ) -> Result<Exit, Fault> {
         let mut printed = out::Acts::default();
         printed.print(&format!("{}\n", verdict(decision)));
         tell_files(decision);
         self.tell_left(decision, close, folder, name);
         let resume = match close {
-            CloseAs::Retry { .. } => (format!("resume {name}"), "try again"),
+            CloseAs::Retry { .. } => (format!("resume {name}{more}"), "try again"),
             CloseAs::Checkpoint { .. } => (format!("resume {name} -p \"…\""), "go on"),
             _ => (format!("resume {name} -p \"…\""), "something else"),
         };
@@ -220,7 +223,9 @@ impl Call<'_> {
         let settled = settled(self.store.as_ref(), &self.info.id, letter).await?;
         match session.decisions().iter().find(|decision| decision.run() == run) {
             Some(decision) if matches!(settled, Settled::Done { .. }) => {
-                self.closed(decision, close, &folder, name).map(Some)
+                let task = self.task().await?;
+                let more = task.as_ref().and_then(more_of).unwrap_or_default();
+                self.closed(decision, close, &folder, (name, &more)).map(Some)
             }
             _ => letters::told(settled).map(Some),
         }
@@ -382,6 +387,13 @@ impl Call<'_> {
         Fault::of(&fault)
             .hint(format!("wait for it, or end it with `{cancel}`"))
             .hint("nothing was changed, and no note was left: say it again when that one has ended")
+    }
+
+    /// Returns the session's task, if it has one that has not ended.
+    async fn task(&self) -> Result<Option<GivenTask>, Fault> {
+        let info = self.store.info(&self.info.id).await?;
+        let reading = Reading::load(self.store.as_ref(), &info).await?;
+        Ok(reading.task().filter(|task| !task.has_ended()).cloned())
     }
 
     async fn name(&self) -> String {

@@ -88,6 +88,19 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             return Err(Fault::new(format!("{} was put aside and cannot be decided any more", entry.id))
                 .hint(format!("the model can propose it again: {resume}")));
         }
+        State::Approved if verdict == Verdict::Discard => {
+            return Err(Fault::new(format!(
+                "{} is approved, and what was approved is carried out first",
+                entry.id
+            ))
+            .hint(format!(
+                "do that with `{resume}`, then take it back with `{}`",
+                place.command(&format!("resolve {} undo -s {name}", entry.id))
+            )));
+        }
+        State::Discarded if verdict == Verdict::Discard && !args.reason.is_empty() => {
+            tell("it was discarded before this; what was said then stands\n");
+        }
         _ => {}
     }
     let mut said = said(args, verdict)?;

@@ -1,7 +1,8 @@
 //! `trunkline resume`: a session goes on from where it stands.
 
+use trunkline_runtime::objects_taken_in;
 use trunkline_runtime::orders::Order;
-use trunkline_session_store::Claim;
+use trunkline_session_store::{Claim, SessionInfo, SessionStore};
 
 use crate::args::Resume;
 use crate::args::terms::{Terms, policy_of};
@@ -40,6 +41,17 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     }
     let mut terms = args.terms.clone();
     let mut reading = Reading::load(store.as_ref(), &info).await?;
+    // Nothing in it was said to a model, and what is said now would stand among what came from elsewhere.
+    if reading.tree().nodes().nth(1).is_none() && holds_objects(store.as_ref(), &info).await? {
+        let name = store::short_name(store.as_ref(), &info.id).await;
+        let look = place.command(&format!("decisions --status -s {name}"));
+        return Err(Fault::usage(format!(
+            "session {name} holds imported decision objects, and no conversation to go on with"
+        ))
+        .hint(format!(
+            "see how they stand with `{look}`; begin a session of your own with `trunkline run`"
+        )));
+    }
     if reading.has_open_rollback() {
         // That needs no model; what stands in the way of going on is told afterwards.
         let ended = rollback::finish_rollback(args, place, &store, &info).await?;
@@ -74,7 +86,7 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(mut session) => {
-            let bounds = setup::bounds(&terms, None);
+            let bounds = setup::typed_bounds(&terms);
             if !bounds.is_empty() && reading.task().is_some_and(|task| !task.has_ended()) {
                 session.order(Order::BoundTask { bounds }).await?;
             }
@@ -88,6 +100,11 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
                 place.command(&format!("resume {name} --take-over"))
             ))),
     }
+}
+
+/// Returns whether a session is an import of decision objects.
+async fn holds_objects(store: &dyn SessionStore, info: &SessionInfo) -> Result<bool, Fault> {
+    Ok(objects_taken_in(&store.load(&info.id).await?).next().is_some())
 }
 
 /// Says what is taken up, and where.

@@ -64,6 +64,10 @@ fn read(path: &Path) -> Result<Settings, Fault> {
     };
     // Where it really stands, so that a link out of a project's folder is seen.
     let path = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
+    // A pipe that nobody writes to would hold up whoever opens it.
+    if std::fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
+        return Err(cannot("it is no plain file".to_owned()));
+    }
     let file = std::fs::File::open(&path).map_err(|error| cannot(error.to_string()))?;
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Err(cannot("it is no plain file".to_owned()));

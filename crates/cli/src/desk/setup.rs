@@ -326,7 +326,16 @@ fn reverts(terms: &Terms) -> Reverts {
     }
 }
 
-/// Returns what of the terms holds for a task over all its runs, where the session has one.
+/// Returns which bounds a person gives an open task when they go on with it. What is only usual bounds nothing that a person has
+/// bounded already.
+pub(crate) fn typed_bounds(terms: &Terms) -> Bounds {
+    let mut bounds = Bounds::default();
+    bounds.turns = terms.max_turns.filter(|_| terms.typed.turns);
+    bounds.tokens = terms.max_tokens.filter(|_| terms.typed.tokens);
+    bounds
+}
+
+/// Returns what of the terms holds for a new task over all its runs.
 pub(crate) fn bounds(terms: &Terms, retries: Option<u32>) -> Bounds {
     let mut bounds = Bounds::default();
     (bounds.retries, bounds.turns, bounds.tokens) = (retries, terms.max_turns, terms.max_tokens);

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use trunkline_runtime::{Bounds, NewTask};
+use trunkline_runtime::{Bounds, GivenTask, NewTask};
 
 use crate::term::fault::Fault;
 use crate::term::text::{decoded, one_line};
@@ -32,6 +32,25 @@ enum Part {
     Criteria,
 }
 
+/// Returns the options that give a task as much again as it has had, if it has had all of something.
+pub(crate) fn more_of(task: &GivenTask) -> Option<String> {
+    let mut more = String::new();
+    if let Some(most) = task.bounds.turns.filter(|most| task.turns >= *most) {
+        more.push_str(&format!(" --max-turns {}", most.max(task.turns).saturating_mul(2).max(1)));
+    }
+    if let Some(most) = task.bounds.tokens.filter(|most| task.tokens >= *most) {
+        more.push_str(&format!(" --max-tokens {}", most.max(task.tokens).saturating_mul(2).max(1)));
+    }
+    Some(more).filter(|more| !more.is_empty())
+}
+
+/// Whether this can only be meant as the name of a file: one word that names a folder in it, or ends as files with tasks do.
+fn is_path(typed: &str) -> bool {
+    let is_word = !typed.is_empty() && !typed.contains(char::is_whitespace);
+    let ends = [".md", ".txt", ".json"].iter().any(|end| typed.to_lowercase().ends_with(end));
+    is_word && (typed == "-" || typed.contains('/') || ends)
+}
+
 /// Reads what was typed: the file of that name if there is one, else words. `prompt` is what else is said to the model.
 pub(crate) fn read(typed: &str, prompt: Option<&str>, bounds: Bounds) -> Result<NewTask, Fault> {
     let path = Path::new(typed);
@@ -39,6 +58,10 @@ pub(crate) fn read(typed: &str, prompt: Option<&str>, bounds: Bounds) -> Result<
     if !is_file && path.is_dir() {
         return Err(Fault::usage(format!("the task {} is a folder", one_line(typed, 80)))
             .hint("name a file, or say the task in words"));
+    }
+    if !is_file && is_path(typed) {
+        return Err(Fault::usage(format!("there is no file {}", one_line(typed, 80)))
+            .hint("name a plain file, or say the task in words"));
     }
     let text = match is_file {
         true => std::fs::read(path)

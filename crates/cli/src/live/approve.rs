@@ -29,8 +29,12 @@ use crate::term::tell::tell;
 const SHOWN_LINES: usize = 40;
 
 /// A person at a terminal.
+///
+/// Nothing is read before the first question: a command that asks nothing leaves to the shell what is typed ahead for it, and is
+/// not stopped where it runs in the background.
 pub(crate) struct AtTerminal {
-    lines: Mutex<Lines>,
+    /// `None` before the first question.
+    lines: Mutex<Option<Lines>>,
     keyboard: Arc<Keyboard>,
 }
 
@@ -40,32 +44,42 @@ impl AtTerminal {
         if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
             return None;
         }
-        let (send, lines) = mpsc::unbounded_channel();
-        let keyboard = Arc::new(Keyboard::default());
-        let of_thread = Arc::clone(&keyboard);
-        let read = move || {
-            for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-                of_thread.note(&line);
-                if send.send(line).is_err() {
-                    return;
-                }
-                of_thread.wait();
-            }
-        };
-        std::thread::Builder::new().name("answers".to_owned()).spawn(read).ok()?;
-        Some(AtTerminal { lines: Mutex::new(lines), keyboard })
+        Some(AtTerminal { lines: Mutex::new(None), keyboard: Arc::new(Keyboard::default()) })
     }
+}
+
+/// Begins to read lines, without what was typed before there was a question. `None` if there can be no thread for it.
+fn read_lines(keyboard: &Arc<Keyboard>) -> Option<Lines> {
+    let (send, lines) = mpsc::unbounded_channel();
+    let keyboard = Arc::clone(keyboard);
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+    let read = move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            keyboard.note(&line);
+            if send.send(line).is_err() {
+                return;
+            }
+            keyboard.wait();
+        }
+    };
+    std::thread::Builder::new().name("answers".to_owned()).spawn(read).ok()?;
+    Some(lines)
 }
 
 #[async_trait]
 impl Decider for AtTerminal {
     async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
         let mut lines = self.lines.lock().await;
+        if lines.is_none() {
+            *lines = read_lines(&self.keyboard);
+        }
+        let lines = lines.as_mut()?;
         while lines.try_recv().is_ok() {}
         // All of a plan is shown: what is approved is what was read.
         if let Some(plan) = PlanRecord::of_proposal(&proposal.proposal) {
             tell(&format!("\n{}", preview(proposal, usize::MAX).0));
-            return planned::decide(&plan.text(), &mut lines, &self.keyboard).await;
+            return planned::decide(&plan.text(), lines, &self.keyboard).await;
         }
         let (shown, more) = preview(proposal, SHOWN_LINES);
         tell(&format!("\n{shown}"));
@@ -76,7 +90,7 @@ impl Decider for AtTerminal {
             let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
             // The one letter of which the large form means something else.
             if word == "A" || word.eq_ignore_ascii_case("always") {
-                match always(proposal, rest, &mut lines).await? {
+                match always(proposal, rest, lines).await? {
                     Some(said) => return Some(said),
                     None => continue,
                 }
@@ -85,7 +99,7 @@ impl Decider for AtTerminal {
                 "a" | "apply" | "y" | "yes" => return Some(says(Verdict::Approve, "")),
                 "d" | "discard" | "n" | "no" => return Some(says(Verdict::Discard, rest.trim())),
                 "f" | "files" if is_divisible(proposal) => {
-                    if let Some(said) = files(proposal, rest, &mut lines).await? {
+                    if let Some(said) = files(proposal, rest, lines).await? {
                         return Some(said);
                     }
                 }

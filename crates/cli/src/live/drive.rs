@@ -14,7 +14,7 @@ use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::orders::Order;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{
-    Agent, Cancel, Limit, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
+    Agent, Cancel, GivenTask, Limit, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
 };
 use trunkline_session_store::{SessionStore, StoreError};
 
@@ -27,6 +27,7 @@ use crate::desk::model::{Asked, Named};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
 use crate::desk::store;
+use crate::desk::task::more_of;
 use crate::live::approve::AtTerminal;
 use crate::live::interrupt;
 use crate::live::progress::Progress;
@@ -193,7 +194,7 @@ impl<'a> Drive<'a> {
             let ended = matches!(fault, RuntimeError::Provider(ProviderError::NotRecorded { .. }));
             // What the recording does not have, a service may answer.
             let tape = if ended { None } else { self.tape.flag() };
-            let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
+            let next = self.place.command(&format!("resume {name}{}{}", self.again(false), flag(tape)));
             let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
             let is_torn = matches!(fault, RuntimeError::Store(StoreError::Torn { .. }));
             let mut fault = Fault::from(fault);
@@ -236,7 +237,11 @@ impl<'a> Drive<'a> {
         }
         self.tell_ignored(&session, &stop, store).await;
         let task = self.open_task(&session, &stop, store).await;
-        self.tell_end(&session, &stop, (&name, task.as_deref()), account.as_deref());
+        if matches!(stop, Stop::Waiting(_)) && prompt.is_some_and(|prompt| !is_said(session.tree(), prompt)) {
+            self.progress.open();
+            tell("what you said is kept; the model reads it when this is decided\n");
+        }
+        self.tell_end(&session, &stop, (&name, task.as_ref()), account.as_deref());
         Ok(exit_of(&stop))
     }
 
@@ -271,21 +276,22 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Returns the title of the task that the end of a run leaves open.
-    async fn open_task(&self, session: &Session, stop: &Stop, store: &dyn SessionStore) -> Option<String> {
-        if self.terms.quiet || !matches!(stop, Stop::Decided(_)) {
+    /// Returns the task that is still open after a run, or whose bound has stopped one.
+    async fn open_task(&self, session: &Session, stop: &Stop, store: &dyn SessionStore) -> Option<GivenTask> {
+        if self.terms.quiet || !matches!(stop, Stop::Decided(_) | Stop::Limit(_)) {
             return None;
         }
         // What cannot be read is told by whoever needs it.
-        let reading = Reading::outline(store, &store.info(session.id()).await.ok()?).await.ok()?;
-        reading.task().filter(|task| !task.has_ended()).map(|task| text::one_line(&task.title, 60))
+        // What was spent is counted on what was said.
+        let reading = Reading::load(store, &store.info(session.id()).await.ok()?).await.ok()?;
+        reading.task().filter(|task| !task.has_ended()).cloned()
     }
 
     fn tell_end(
         &self,
         session: &Session,
         stop: &Stop,
-        (name, task): (&str, Option<&str>),
+        (name, task): (&str, Option<&GivenTask>),
         tape: Option<&str>,
     ) {
         if self.terms.quiet && !matches!(stop, Stop::Waiting(_)) {
@@ -293,7 +299,8 @@ impl<'a> Drive<'a> {
         }
         let mut end = String::from(if *stop == Stop::Idle { "" } else { "\n" });
         let mut next = Vec::new();
-        let resume = self.place.command(&format!("resume {name}{}{}", self.again(), flag(self.tape.flag())));
+        let resume =
+            self.place.command(&format!("resume {name}{}{}", self.again(false), flag(self.tape.flag())));
         match stop {
             Stop::Waiting(_) if plan::waiting(session.proposals()).is_some() => {
                 end.push_str(&paint(YELLOW, "a plan waits for you; nothing but reading is done before\n"));
@@ -332,17 +339,17 @@ impl<'a> Drive<'a> {
                     Limit::Turns => "the limit of turns is reached (--max-turns)",
                     Limit::Tokens => "the limit of tokens is reached (--max-tokens)",
                     Limit::Time => "the time is up",
-                    Limit::TaskTurns => {
-                        "the task has had its turns (--max-turns N of all its runs gives it more)"
-                    }
-                    Limit::TaskTokens => {
-                        "the task has had its tokens (--max-tokens N of all its runs gives it more)"
-                    }
+                    Limit::TaskTurns => "the task has had its turns in all its runs (--max-turns)",
+                    Limit::TaskTokens => "the task has had its tokens in all its runs (--max-tokens)",
                     Limit::Output => "the model's replies keep running into --max-output-tokens",
                     _ => "a limit is reached",
                 };
                 end.push_str(&paint(YELLOW, &format!("{reached}; the run is open\n")));
-                next.push(("go on", resume.clone()));
+                // The bound that was just reached would only be reached again.
+                let typed = task
+                    .and_then(more_of)
+                    .map(|more| format!("resume {name}{}{more}{}", self.again(true), flag(self.tape.flag())));
+                next.push(("go on", typed.map_or(resume.clone(), |typed| self.place.command(&typed))));
             }
             _ => {}
         }
@@ -352,8 +359,9 @@ impl<'a> Drive<'a> {
         if matches!(stop, Stop::Decided(_) | Stop::Idle) {
             next.push(("say more", format!("{resume} -p \"…\"")));
         }
-        if let Some(task) = task {
-            end.push_str(&format!("the task “{task}” stays open until you end it\n"));
+        if let Some(task) = task.filter(|_| matches!(stop, Stop::Decided(_))) {
+            let title = text::one_line(&task.title, 60);
+            end.push_str(&format!("the task “{title}” stays open until you end it\n"));
             next.push(("it is done", self.place.command(&format!("decide done -s {name}"))));
         }
         if let Stop::Decided(decision) = stop {
@@ -389,7 +397,7 @@ impl<'a> Drive<'a> {
             true => fault,
             false => fault.line(format!("it is called “{}”", text::one_line(&reading.info.title, 80))),
         };
-        let again = self.place.command(&format!("resume {name}{} -p \"…\"", self.again()));
+        let again = self.place.command(&format!("resume {name}{} -p \"…\"", self.again(false)));
         fault.hint(format!("whoever began it was stopped before that; say it again: `{again}`"))
     }
 
@@ -425,8 +433,8 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Returns the flags that a next command needs to go on under the same terms.
-    fn again(&self) -> String {
+    /// Returns the flags that a next command needs to go on under the same terms; `unbounded` leaves out how much it may take.
+    fn again(&self, unbounded: bool) -> String {
         let mut flags = String::new();
         match &self.policy {
             Policy::Person => {}
@@ -467,10 +475,11 @@ impl<'a> Drive<'a> {
         if let Some(window) = self.terms.window {
             flags.push_str(&format!(" --window {window}"));
         }
-        if let Some(turns) = self.terms.max_turns {
+        // With none it would stop where it is.
+        if let (Some(turns @ 1..), false) = (self.terms.max_turns, unbounded) {
             flags.push_str(&format!(" --max-turns {turns}"));
         }
-        if let Some(tokens) = self.terms.max_tokens {
+        if let (Some(tokens @ 1..), false) = (self.terms.max_tokens, unbounded) {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
         flags.push_str(&model_flags(self.model, self.named()));
@@ -568,4 +577,10 @@ fn exit_of(stop: &Stop) -> Exit {
         Stop::Cancelled => Exit::Interrupted,
         _ => Exit::Done,
     }
+}
+
+/// Returns whether these words are the newest that a person has said.
+fn is_said(tree: &MessageTree, words: &str) -> bool {
+    let newest = tree.trunk().messages().filter(|message| message.author == Author::Person).next_back();
+    newest.is_some_and(|message| message.text() == words)
 }

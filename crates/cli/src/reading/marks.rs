@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trunkline_message_tree::{MoveKind, NodeId, ReflogEntry};
-use trunkline_runtime::decision_objects::Decision;
+use trunkline_message_tree::{MessageTree, MoveKind, Node, NodeId, ReflogEntry};
+use trunkline_runtime::decision_objects::{Decision, VerdictKind};
 use trunkline_runtime::revert::Note;
 use trunkline_runtime::session_machine::reading::unanswered::{Standing, gone_on};
 
@@ -20,6 +20,12 @@ pub(crate) struct Marks<'a> {
     gone_on: HashSet<NodeId>,
 }
 
+/// Returns the node at which a run has ended: a retry is recorded together with the prompt of the run that comes after it.
+fn end_of(tree: &MessageTree, newest: NodeId, decision: &Decision) -> NodeId {
+    let prompt = tree.node(newest).ok().filter(|_| decision.verdict().kind() == VerdictKind::Retry);
+    prompt.and_then(Node::parent).unwrap_or(newest)
+}
+
 impl<'a> Marks<'a> {
     pub(crate) fn of(reading: &'a Reading) -> Self {
         let mut marks = Marks { gone_on: gone_on(reading.tree()), ..Marks::default() };
@@ -32,7 +38,8 @@ impl<'a> Marks<'a> {
         let forks = reading.tree().reflog().filter(|entry| entry.head_move.kind == MoveKind::Fork);
         marks.gone = forks.map(|entry| (entry.head_move.from, entry)).collect();
         for (after, decision) in reading.verdicts() {
-            marks.verdicts.entry(*after).or_default().push(decision);
+            let after = end_of(reading.tree(), *after, decision);
+            marks.verdicts.entry(after).or_default().push(decision);
         }
         marks
     }

@@ -71,7 +71,10 @@ pub fn bound(view: &View<'_>, bounds: Bounds) -> Result<Plan, Pause> {
         return Err(refused("say what is to be bounded: retries, turns or tokens".to_owned()));
     }
     let open = open_task(view)?;
-    Ok(Plan::of(vec![task::bounds(open.id, bounds, view.at)]))
+    match open.bounds.with(bounds) == open.bounds {
+        true => Ok(Plan::nothing()),
+        false => Ok(Plan::of(vec![task::bounds(open.id, bounds, view.at)])),
+    }
 }
 
 /// Ends the session's task, as a person.

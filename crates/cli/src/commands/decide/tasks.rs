@@ -2,7 +2,7 @@
 
 use trunkline_runtime::decision_objects::TaskState;
 use trunkline_runtime::orders::Order;
-use trunkline_runtime::{Bounds, Candidate, Done, EndTask, RuntimeError, Session, candidates};
+use trunkline_runtime::{Bounds, Candidate, Done, EndTask, GivenTask, RuntimeError, Session, candidates};
 use trunkline_session_store::SessionInfo;
 
 use crate::args::decide::Select;
@@ -15,7 +15,7 @@ use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{GREEN, YELLOW, paint};
 use crate::term::tell::tell_page;
-use crate::term::text::one_line;
+use crate::term::text::{count, one_line};
 
 /// How many candidates are named where one was looked for.
 const NAMED: usize = 9;
@@ -120,12 +120,25 @@ impl Word<'_> {
     }
 }
 
-/// Says how much may be spent on the session's task, before something else is done for it.
-pub(super) async fn bound(session: &mut Session, bounds: Bounds) -> Result<(), Fault> {
-    match bounds.is_empty() {
-        true => Ok(()),
-        false => carry_out(session, Order::BoundTask { bounds }).await.map(drop),
+/// Says how often the session's task may be tried again, before it is. Nothing is said where it cannot be tried again all the same.
+pub(super) async fn bound_retries(
+    session: &mut Session,
+    task: Option<&GivenTask>,
+    bounds: Bounds,
+) -> Result<(), Fault> {
+    let Some(most) = bounds.retries else { return Ok(()) };
+    let waits = session.proposals().unsettled().next().is_some();
+    if session.open_run().is_none() || waits {
+        return Ok(());
     }
+    if let Some(task) = task.filter(|task| !task.has_ended() && task.retries >= most) {
+        let made = count(task.retries as usize, "time");
+        return Err(Fault::usage(format!(
+            "the task was tried again {made} already, and --max-retries counts those"
+        ))
+        .hint(format!("say --max-retries {} for one more", task.retries.saturating_add(1))));
+    }
+    carry_out(session, Order::BoundTask { bounds }).await.map(drop)
 }
 
 async fn carry_out(session: &mut Session, request: Order) -> Result<Done, Fault> {

@@ -3,10 +3,6 @@
 //! What came in that form goes out as it came. Nothing that has no place there is made up: it is told.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 use trunkline_runtime::decision_objects::git_internal::export;
 use trunkline_runtime::decision_objects::{Family, Object, RunId};
@@ -15,6 +11,7 @@ use trunkline_session_store::SessionStore;
 use crate::args::decisions::Decisions;
 use crate::commands::decisions::found::{Book, Known};
 use crate::commands::decisions::objects::{self, is_git_internal, taken_in};
+use crate::files::new_file;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, YELLOW, paint};
@@ -96,7 +93,8 @@ impl Out {
         }
         let to = match &args.output {
             Some(path) => {
-                write_new(path, &self.text)?;
+                // Whole or not at all: a part of it would be taken in without a word.
+                new_file::write(path, self.text.as_bytes())?;
                 format!("written to {}", path.display())
             }
             None => {
@@ -118,21 +116,4 @@ impl Out {
         }
         Ok(if self.left_out.is_empty() { Exit::Done } else { Exit::Failure })
     }
-}
-
-fn write_new(path: &Path, text: &str) -> Result<(), Fault> {
-    let cannot = |error: std::io::Error| Fault::new(format!("cannot write {}: {error}", path.display()));
-    // What a run did may be nobody else's business.
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let mut file = file.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Fault::usage(format!("{} exists already", path.display()))
-            .hint("name another file, or remove that one first"),
-        _ => cannot(error),
-    })?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    written.map_err(|error| {
-        // Ours alone, made a moment ago, and cut off.
-        let _ = std::fs::remove_file(path);
-        cannot(error)
-    })
 }
