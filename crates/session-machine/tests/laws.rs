@@ -57,15 +57,18 @@ fn line_with_plans() -> impl Strategy<Value = String> {
         1 => prop::sample::select(vec!["approval person", "approval model", "approval always"]).prop_map(str::to_owned),
         1 => prop::sample::select(vec!["rule allow tool *", "give allow tool propose_plan", "rule ask model tool edit"]).prop_map(str::to_owned),
         1 => Just("redo".to_owned()),
+        2 => Just("kill apply".to_owned()),
     ]
 }
 
 fn script_with_plans() -> impl Strategy<Value = String> {
-    let first = (script(), 0_u8..3, prop::collection::vec(line_with_plans(), 4..24));
+    let first = (script(), 0_u8..4, prop::collection::vec(line_with_plans(), 4..24));
     first.prop_map(|(before, begins, lines)| {
         let mut script = match begins {
             0 => "plans\n".to_owned() + &before,
             1 => format!("propose c7 a = sly\n{before}\nplans"),
+            // What somebody else than a person has approved is not done before a plan is asked for.
+            2 => format!("approval always\npropose c7 b = sly\nmodel: edit c7 {{\"path\":\"b\"}}\nkill apply\n> go\n{before}\nplans"),
             // One is approved, and left soon.
             _ => {
                 let plan = r#"model: propose_plan c0 {"title":"t","steps":["s"]}"#;
@@ -142,7 +145,7 @@ impl Held {
                 // A person may be asked about a command that will not run.
                 (tool != "propose_plan").then(|| format!("staging by {tool}"))
             }
-            // Decided by a person, or before a plan was asked for.
+            // A person's word holds whenever it was given, and nobody else's, also if it was given before a plan was asked for.
             "event" if body["change"]["began"].is_object() && !self.by_person.contains(&id()) => {
                 Some(format!("an apply of p{}", id()))
             }
@@ -164,11 +167,10 @@ impl Held {
             }
             "plan_approved" => self.approved.push(body["call"]["node"].as_str().unwrap().parse().unwrap()),
             "event" if body["change"]["decided"]["verdict"] == "approve" => {
-                let by_person = body["change"]["decided"]["by"]["kind"] == "person";
-                // What was decided before a plan was asked for is done.
-                if by_person || self.may() {
-                    self.by_person.insert(number(&body["proposal"]));
-                }
+                match body["change"]["decided"]["by"]["kind"] == "person" {
+                    true => self.by_person.insert(number(&body["proposal"])),
+                    false => self.by_person.remove(&number(&body["proposal"])),
+                };
             }
             _ => {}
         }

@@ -291,6 +291,123 @@ fn a_demand_that_comes_in_the_middle_stops_a_command_that_waits_and_an_edit_that
 }
 
 #[test]
+fn what_a_rule_has_approved_before_a_plan_was_asked_for_waits_for_a_person_again() {
+    check(
+        concat!(
+            r#"model: edit c1 {"path":"a"}"#,
+            "\npropose c1 a = new\ngive allow tool edit\nhush\nkill apply\n> do it\nplans\nmodel: done\ntell\n",
+            "> go on\nresume\napprove p1\nresume\nshow decisions\nshow files"
+        ),
+        expect![[r#"
+            give allow tool edit
+                + resolve/rule
+            > go on
+                + n4 under n3 person: go on
+                + resolve/plan_mode
+              apply p1
+                + resolve/event p1 superseded
+                + resolve/event p1 stale
+                + n5 under n4 harness: p1 was not applied: a plan has to be approved first, and no person has approved p1. It waits for a person to decide on it.
+              check p1
+                + resolve/event p1 pending
+              ask about p1
+            resume
+              ask about p1
+            approve p1
+                + resolve/event p1 approved
+            resume
+              apply p1
+                + resolve/kept
+                + resolve/event p1 applying
+                + resolve/event p1 applied
+                + n6 under n5 harness: A person approved p1, and it was applied. written
+              request
+                + n7 under n6 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show decisions
+                p1 applied, decided by person:
+            show files
+                a = new
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_policy_or_the_model_has_approved_before_a_plan_was_asked_for_waits_for_a_person_again() {
+    // Whether the apply had not begun, was cut off before it wrote, or was about to begin for a call that is open.
+    check(
+        concat!(
+            "approval always\n",
+            r#"model: edit c1 {"path":"a"}"#,
+            "\npropose c1 a = new\nhush\nkill apply\n> do it\ncrash p1\nplans\ntell\nresume\nshow decisions\nshow files"
+        ),
+        expect![[r#"
+            resume
+              ask for a plan
+                + resolve/plan_mode
+                + resolve/event p1 approved
+              apply p1
+                + resolve/event p1 superseded
+                + resolve/event p1 stale
+                + n4 under n3 harness: p1 was not applied: a plan has to be approved first, and no person has approved p1. It waits for a person to decide on it.
+              check p1
+                + resolve/event p1 pending
+              ask about p1
+            show decisions
+                p1 proposed
+            show files
+        "#]],
+    );
+    check(
+        concat!(
+            "approval model\n",
+            r#"model: edit c1 {"path":"a"}"#,
+            "\npropose c1 a = new\n",
+            r#"model: resolve c2 {"action":"apply","reason":"it is good"}"#,
+            "\nmodel: done\nhush\nkill apply\n> do it\nplans\ntell\nresume\nshow decisions\nshow results\nshow files"
+        ),
+        expect![[r#"
+            resume
+              ask for a plan
+                + resolve/plan_mode
+              resolve c2
+                + resolve/event p1 superseded
+                + resolve/event p1 stale
+                + runtime/call_finished
+              settle
+                + n5 under n4 tool: c2: p1 was not applied: a plan has to be approved first, and no person has approved p1. It waits for a person to decide on it.
+              check p1
+                + resolve/event p1 pending
+              ask about p1
+            show decisions
+                p1 proposed
+            show results
+                done / Staged as p1. Nothing is written yet: call `resolve` with action apply or discard and id "p1".
+                p1 was not applied: a plan has to be approved first, and no person has approved p1. It waits for a person to decide on it.
+            show files
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_person_has_approved_before_a_plan_was_asked_for_is_done() {
+    check(
+        concat!(
+            r#"model: edit c1 {"path":"a"}"#,
+            "\npropose c1 a = new\nmodel: done\nhush\n> do it\napprove p1\nplans\nresume\nshow decisions\nshow files"
+        ),
+        expect![[r#"
+            show decisions
+                p1 applied, decided by person:
+            show files
+                a = new
+        "#]],
+    );
+}
+
+#[test]
 fn one_plan_is_proposed_at_a_time_and_no_plan_where_none_is_asked_for() {
     check(
         concat!(

@@ -93,7 +93,8 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// accept p0, decline p0 why   a step back that was proposed
 /// task title           a task; `done words` and `drop why` end it; bound retries 1, bound turns 3, bound tokens 9
 /// late n2 0 words      what the first call of n2 gave comes, or comes again
-/// crash p1             an apply begins, and nothing is heard of it any more
+/// crash p1             an apply begins, and nothing is heard of it any more; `crash p1 after`: but all of it is written
+/// kill apply           the process ends when it would begin the next apply
 /// show sent            what the model was sent last; also tools, notes, steps, results, files, rules, decisions, verdict, touched,
 ///                      attempts, commit, family, candidates
 /// ```
@@ -138,6 +139,8 @@ pub(crate) struct Play {
     watches: bool,
     /// Nothing is told.
     hushed: bool,
+    /// The process ends before the next apply.
+    killed: bool,
 }
 
 impl Play {
@@ -172,6 +175,7 @@ impl Play {
             now: START,
             watches: false,
             hushed: false,
+            killed: false,
         }
     }
 
@@ -248,6 +252,7 @@ impl Play {
                 let plan = hold::under(&self.view(), policy_of(rest), None);
                 self.record(plan).unwrap();
             }
+            "kill" => self.killed = true,
             "hush" => self.hushed = true,
             "tell" => self.hushed = false,
             "show" => self.show(rest),
@@ -498,6 +503,9 @@ impl Play {
     }
 
     fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
+        if std::mem::take(&mut self.killed) {
+            return Err(RuntimeError::Refused { reason: "killed".to_owned() });
+        }
         let begun = self.perform(|view, asked| apply::begin(view, asked, id, call))?;
         let Begun::Attempt(attempt) = begun else { return Ok(()) };
         let (outcome, words) = match self.write(id) {

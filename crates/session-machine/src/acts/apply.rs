@@ -22,6 +22,7 @@ use crate::acts::recover::{LEFT_MEANWHILE, NOBODY_LOOKED, disturbed, half_done, 
 use crate::acts::view::View;
 use crate::notes::resolve::note;
 use crate::notes::{preimage, record};
+use crate::rules::plans;
 use crate::rules::staged::{because, is_left};
 use crate::words::call::{CallPlace, Kept};
 use crate::words::error::RuntimeError;
@@ -70,6 +71,9 @@ pub fn begin(
     }
     if !view.has_executor(&entry.proposal) {
         return without_tool(view, entry, call);
+    }
+    if plans::is_withheld(&view.state.resolve, entry) {
+        return Ok(withhold(view, id, call)?.then(Begun::Not));
     }
     let mut again = true;
     // What will be written over is read first, and everything compared as late as possible.
@@ -300,6 +304,17 @@ fn drop_left(view: &View<'_>, id: ProposalId, call: Option<&CallPlace>) -> Resul
         }
         None => Ok(Plan::of(records)),
     }
+}
+
+/// Voids an approval that no person gave: a plan was asked for since. It comes back as what was not looked at, is compared with the
+/// files, and waits for a person.
+fn withhold(view: &View<'_>, id: ProposalId, call: Option<&CallPlace>) -> Result<Plan, Pause> {
+    let mut chain = Chain::of(view.state);
+    let cause = Supersession::BranchLeft { by: plans::ASKED_FOR.to_owned() };
+    // Both in one batch: nobody finds it put aside.
+    chain.push(chain.queue.supersede(id, cause, view.at.0))?;
+    chain.push(chain.queue.restore(id, view.at.0))?;
+    view.report(chain.records, call, plans::withheld(id), true)
 }
 
 /// Puts aside for good what the world has moved away from.

@@ -3,6 +3,7 @@
 //! The demand is in the log and not in the words to the model: whoever goes on with the session, under whatever policy, is held
 //! to it.
 
+use serde_json::Value;
 use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
 use trunkline_resolve_queue::{ActorKind, Entry, State as At};
 
@@ -18,6 +19,9 @@ use crate::words::work::Id;
 /// What is said of a call behind another one of its turn that proposes a plan.
 pub(crate) const ONE_AT_A_TIME: &str =
     "not proposed: another plan of this turn comes first; a person decides on one plan at a time";
+
+/// What put aside an approval that no person gave, once a plan was asked for.
+pub(crate) const ASKED_FOR: &str = "a plan was asked for";
 
 /// What a call that proposes a plan comes to.
 pub(crate) enum Planned {
@@ -73,6 +77,21 @@ pub(crate) fn not_decided() -> String {
     format!("not done: a plan has to be approved first, by a person; propose one with `{NAME}`")
 }
 
+/// Returns whether something that is approved may not be applied: a plan has to be approved first, and what was staged before it was
+/// asked for is done by a person's word alone, whenever they gave it.
+pub(crate) fn is_withheld(part: &Part, entry: &Entry<Value>) -> bool {
+    let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
+    part.plans.is_on() && !by_person
+}
+
+/// What is told of something that is not applied for that reason.
+pub(crate) fn withheld(id: Id) -> String {
+    format!(
+        "{id} was not applied: a plan has to be approved first, and no person has approved {id}. It waits for a person to \
+         decide on it."
+    )
+}
+
 /// Decides what becomes of a call that proposes a plan and has no result.
 pub(crate) fn judge(
     state: &State,
@@ -105,7 +124,7 @@ pub(crate) fn judge(
 }
 
 /// Returns what becomes of a call whose plan was proposed; one that was approved has its result with that.
-fn proposed(entry: &Entry<serde_json::Value>) -> Planned {
+fn proposed(entry: &Entry<Value>) -> Planned {
     let again = format!("Nothing may be changed yet: look again, and propose another plan with `{NAME}`.");
     let told = match entry.state {
         At::Proposed => return Planned::Waiting(entry.id),
