@@ -234,6 +234,72 @@ fn a_log_in_which_a_policy_may_approve_it_leaves_it_to_a_person_all_the_same() {
 }
 
 #[test]
+fn a_tool_that_says_of_no_call_that_it_needs_a_decision_asks_a_person_as_well() {
+    for approval in ["person", "model", "always"] {
+        check(
+            &format!(
+                "approval {approval}\ntool own\nrule allow tool own\nhush\n{}\nmodel: Done.\ntell\n> do it\napprove p1\nresume\nshow results",
+                r#"model: own c1 {"path":".trunkline/x"}; own c2 {"path":"x"}"#
+            ),
+            expect![[r#"
+                rule allow tool own
+                    + resolve/rule
+                > do it
+                    + n1 under n0 person: do it
+                    + decision/opened
+                    + decision/run
+                  request
+                    + n2 under n1 model: own c1 own c2
+                  gate c1 call own
+                    + resolve/event p1 pending
+                    + resolve/gated
+                  ask about p1
+                approve p1
+                    + resolve/event p1 approved
+                resume
+                  run own c1
+                    + runtime/call_started
+                    + resolve/event p1 applying
+                    + runtime/call_finished
+                    + resolve/event p1 applied
+                  run own c2
+                    + runtime/call_started
+                    + runtime/call_finished
+                  settle
+                    + n3 under n2 tool: c1: done
+                    + n4 under n3 tool: c2: done
+                  request
+                    + n5 under n4 model: Done.
+                  conclude
+                    + decision/decided other: answered
+                    + decision/run
+                show results
+                    done
+                    done
+            "#]],
+        );
+    }
+}
+
+#[test]
+fn the_folder_is_seen_wherever_a_call_names_it() {
+    for arguments in [
+        r#"{"files":{".trunkline/tools/x.json":"{}"}}"#,
+        r#"{".trunkline/tools/x.json":"{}"}"#,
+        r#"{"files":[{"a":{"b/.Trunkline":null}}]}"#,
+        r#"{"files":["x",["\u002etrunkline"]]}"#,
+    ] {
+        for tool in ["shell", "own"] {
+            let told = play(&format!("approval always\ntool own\nmodel: {tool} c1 {arguments}\n> look")).told;
+            assert!(
+                told.contains("gate c1") && told.ends_with("ask about p1\n"),
+                "{tool} {arguments}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_only_looks_is_not_asked_about() {
     check(
         r#"

@@ -11,6 +11,7 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::Record;
 
 use crate::notes;
+use crate::notes::record;
 use crate::notes::resolve::note;
 use crate::rules::guarded;
 use crate::rules::judging::{judge_call, next_decision};
@@ -106,35 +107,30 @@ fn gate_new(
     arguments: &Map<String, Value>,
     at: Timestamp,
 ) -> Gated {
-    let counts = rules_count(part, at);
     let guarded = guarded::is_named(access, arguments);
-    if setting.approval != Approval::Person && !counts && !guarded {
+    if setting.approval != Approval::Person && !guarded && !rules_count(part, at) {
         return Gated::Free(None);
     }
     let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
-    match gate {
-        Some(gate) if guarded => Gated::Ask(asked(gate.clone())),
-        Some(gate) => {
-            let asked = asked(gate.clone());
-            let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
-            if silent && setting.approval != Approval::Person { Gated::Free(None) } else { Gated::Ask(asked) }
-        }
-        None if counts => {
-            // What needs no decision is not asked about, but what is forbidden is forbidden.
-            let effect = match access {
-                Access::ReadOnly => Effect::Pure,
-                // What it proposes is judged when it is staged.
-                Access::Proposes => return Gated::Free(None),
-                Access::Exclusive => Effect::Irreversible,
-            };
-            let mut gate = Gate::new(format!("call {name}"), String::new());
-            gate.effect = effect;
-            let asked = asked(gate);
-            let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
-            if forbidden { Gated::Ask(asked) } else { Gated::Free(None) }
-        }
-        None => Gated::Free(None),
-    }
+    let Some(gate) = gate else {
+        // What needs no decision is not asked about, but what is forbidden is forbidden, and what is guarded is guarded.
+        let effect = match access {
+            Access::ReadOnly => Effect::Pure,
+            // What it proposes is judged when it is staged.
+            Access::Proposes => return Gated::Free(None),
+            Access::Exclusive => Effect::Irreversible,
+        };
+        let preview = if guarded { record::json(arguments) } else { String::new() };
+        let mut gate = Gate::new(format!("call {name}"), preview);
+        gate.effect = effect;
+        let asked = asked(gate);
+        let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
+        return if guarded || forbidden { Gated::Ask(asked) } else { Gated::Free(None) };
+    };
+    let asked = asked(gate.clone());
+    let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
+    let is_free = silent && !guarded && setting.approval != Approval::Person;
+    if is_free { Gated::Free(None) } else { Gated::Ask(asked) }
 }
 
 /// Returns the proposal for a call that needs a decision, and the note that ties the two together.

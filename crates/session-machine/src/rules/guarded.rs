@@ -21,18 +21,25 @@ pub(crate) fn is_written(proposal: &Proposal) -> bool {
 
 /// Returns whether a call names the folder, of a tool that may change something.
 pub(crate) fn is_named(access: Access, arguments: &Map<String, Value>) -> bool {
-    access == Access::Exclusive && arguments.values().any(names)
+    access == Access::Exclusive && is_in_fields(arguments)
 }
 
-fn names(value: &Value) -> bool {
+/// A path may be the name of a field as well as what it holds.
+fn is_in_fields(fields: &Map<String, Value>) -> bool {
+    fields.iter().any(|(name, value)| is_in_text(name) || is_in(value))
+}
+
+fn is_in(value: &Value) -> bool {
     match value {
-        Value::String(text) => {
-            text.as_bytes().windows(FOLDER.len()).any(|piece| piece.eq_ignore_ascii_case(FOLDER.as_bytes()))
-        }
-        Value::Array(items) => items.iter().any(names),
-        Value::Object(fields) => fields.values().any(names),
-        _ => false,
+        Value::String(text) => is_in_text(text),
+        Value::Array(items) => items.iter().any(is_in),
+        Value::Object(fields) => is_in_fields(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+fn is_in_text(text: &str) -> bool {
+    text.as_bytes().windows(FOLDER.len()).any(|piece| piece.eq_ignore_ascii_case(FOLDER.as_bytes()))
 }
 
 /// Returns whether a person alone may approve something that is in the queue, whatever it was staged with: a log of an earlier
