@@ -28,6 +28,7 @@ pub trait DiscardHook: Send + Sync {
     /// and nobody looks at the files around it: what it writes does not count as the run's.
     ///
     /// It has thirty seconds until `context.cancel` is given, and is dropped five seconds after that. Whatever becomes of it is
-    /// recorded and shown, and holds nothing up; what has failed is not called again.
+    /// recorded and shown, and holds nothing up; what has failed is not called again. If the drive is cancelled it is dropped five
+    /// seconds later without being told, and the next drive calls it again.
     async fn discarded(&self, entry: &Entry<Value>, end: &End, context: &ToolContext) -> Option<ToolOutput>;
 }

@@ -218,6 +218,59 @@ async fn whatever_a_hook_does_its_end_is_recorded_and_told_and_the_session_goes_
     "#]].assert_eq(&told);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_wait_for_a_hook_and_the_next_drive_calls_it_again() {
+    // The model discards it in a call, or a person did before the drive.
+    for by_model in [true, false] {
+        let turns = match by_model {
+            true => vec![lock("c1", "a", "new"), resolve("c2", "discard", "p1"), Turn::say("done")],
+            false => vec![lock("c1", "a", "new"), Turn::say("done")],
+        };
+        let approval = if by_model { Approval::Model } else { Approval::Person };
+        let mut scene = begin(Does::Hangs, turns, |agent| agent.approval(approval)).await;
+        if !by_model {
+            scene.prompt().await;
+            let said = Said::new(Verdict::Discard, "no");
+            let letter = Order::Verdict { proposal: ProposalId(1), said, seen: None };
+            post(scene.store.as_ref(), scene.session.id(), &letter, Timestamp(1)).await.unwrap();
+        }
+        let began = tokio::time::Instant::now();
+        let cancel = Cancel::new().child_within(std::time::Duration::from_secs(2));
+        let stop = match by_model {
+            true => scene.session.prompt("go", &cancel).await,
+            false => scene.session.resume(&cancel).await,
+        };
+        assert_eq!((stop_line(&stop).as_str(), began.elapsed().as_secs()), ("cancelled", 7), "{by_model}");
+        assert_eq!((scene.ended(1).await.as_str(), scene.world.effects().len()), ("open", 1));
+
+        // What is ordered then waits for none of it, and begins none of it in the place of the drive.
+        let began = tokio::time::Instant::now();
+        scene.session.order(Order::Prompt { text: "and".to_owned() }).await.unwrap();
+        assert_eq!((began.elapsed().as_secs(), scene.world.effects().len()), (0, 1));
+
+        let mut scene = scene.restart().await;
+        let stop = stop_line(&scene.session.resume(&Cancel::new()).await);
+        assert_eq!((stop.as_str(), scene.world.effects().len()), ("decided other: answered", 2));
+        assert!(scene.ended(1).await.contains("35 seconds"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_waits_for_the_hooks_of_what_it_has_ended_and_no_longer_than_one_may_take() {
+    let locks = lock("c1", "a", "new").call("c2", "lock", &json!({ "path": "b", "text": "two" }));
+    let mut scene = begin(Does::Hangs, vec![locks, Turn::say("done")], |agent| agent).await;
+    scene.prompt().await;
+    let began = tokio::time::Instant::now();
+    let ids = [ProposalId(1), ProposalId(2)];
+    let said = Said::new(Verdict::Discard, "no");
+    let decided = scene.session.decide_all(Some(&ids), &said).await.unwrap();
+    assert!(decided.iter().all(|(_, result)| result.is_ok()), "{decided:?}");
+    assert_eq!(began.elapsed().as_secs(), 35);
+    assert_eq!(scene.ended(2).await, "open");
+    let stop = stop_line(&scene.session.resume(&Cancel::new()).await);
+    assert_eq!((stop.as_str(), scene.world.effects().len()), ("decided other: answered", 2));
+}
+
 #[tokio::test]
 async fn what_a_hook_shows_is_a_part_of_the_result_or_of_what_is_told() {
     let turns = vec![lock("c1", "a", "new"), resolve("c2", "discard", "p1"), Turn::say("done")];

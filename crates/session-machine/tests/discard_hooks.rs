@@ -188,7 +188,7 @@ fn a_hook_that_a_kill_cuts_off_is_called_again_and_given_up_in_the_end() {
             resume
               call hook p1
                 + resolve/discard_hook
-                + n4 under n3 harness: A person declined p1. Discarded: write a. Reason: no. Its tool did not clean up: it was begun 3 times, and the program ended each time.
+                + n4 under n3 harness: A person declined p1. Discarded: write a. Reason: no. Its tool did not clean up: it was begun 3 times and never came to an end.
               request
                 + n5 under n4 model: done
               conclude
@@ -315,6 +315,77 @@ fn a_tool_that_is_not_there_is_told_later_and_the_model_at_once() {
                 hook p2-end-1: discarded
                 + resolve/discard_hook
               rest
+        "#]],
+    );
+}
+
+#[test]
+fn the_model_hears_of_a_discard_also_if_only_the_next_process_lacks_the_tool_or_its_hook() {
+    for lacking in ["without tools", "with tools"] {
+        check(
+            &format!(
+                "hook edit\nhears p1 = put away\nmodel: edit c1 {{\"path\":\"a\"}}\npropose c1 a = new\nhush\n> do it\n\
+                 discard p1 no\ntell\n{lacking}\nmodel: done\nresume\nresume\nwith tools\nhook edit\nresume"
+            ),
+            expect![[r#"
+                resume
+                  call hook p1
+                    + n4 under n3 harness: A person declined p1. Discarded: write a. Reason: no
+                    + resolve/discard_hook
+                  request
+                    + n5 under n4 model: done
+                  conclude
+                    + decision/decided other: answered
+                    + decision/run
+                resume
+                  rest
+                resume
+                  call hook p1
+                    + resolve/discard_hook
+                    hook p1-end-1: discarded
+                    + resolve/discard_hook
+                  rest
+            "#]],
+        );
+    }
+}
+
+#[test]
+fn a_discard_whose_call_is_open_when_the_drive_is_cancelled_calls_its_hook_in_the_next_one() {
+    check(
+        r#"
+        approval model
+        hook edit
+        hears p1 = kill
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: resolve c2 {"action":"discard","reason":"because"}
+        model: done
+        hush
+        > do it
+        tell
+        hears p1 = put away
+        cancel
+        resume
+        "#,
+        expect![[r#"
+            cancel
+              resolve c2
+                + runtime/call_finished
+              settle
+                + n5 under n4 tool: c2: Discarded: write a. Reason: because
+              rest
+            resume
+              call hook p1
+                + resolve/discard_hook
+                hook p1-end-1: discarded
+                + resolve/discard_hook
+              request
+                + resolve/choices
+                + n6 under n5 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
         "#]],
     );
 }

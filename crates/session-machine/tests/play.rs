@@ -426,7 +426,7 @@ impl Play {
                     }
                     self.perform(look::after)?;
                 }
-                Step::Resolve(place, arguments) => self.resolve(&place, &arguments)?,
+                Step::Resolve(place, arguments) => self.resolve(&place, &arguments, cancelled)?,
                 Step::Ask(_) | Step::Stop(_) => return Ok(()),
                 Step::Settle => self.perform(settle::settle)?,
                 Step::Apply(id) => self.apply(id, None)?,
@@ -482,7 +482,7 @@ impl Play {
         }
     }
 
-    fn resolve(&mut self, place: &CallPlace, arguments: &str) -> Result<(), RuntimeError> {
+    fn resolve(&mut self, place: &CallPlace, arguments: &str, cancelled: bool) -> Result<(), RuntimeError> {
         let taken_up = resolve::take_up(&self.view(), place);
         let next = match taken_up {
             Some(plan) => self.record(plan)?,
@@ -495,7 +495,7 @@ impl Play {
             },
         };
         let Next::CarryOn(id) = next else { return Ok(()) };
-        match self.perform(|view, _| resolve::carry_on(view, id, place))? {
+        match self.perform(|view, _| resolve::carry_on(view, id, place, cancelled))? {
             Carried::Done => Ok(()),
             Carried::Apply => self.apply(id, Some(place)),
             Carried::CallHook => self.call_hook(id, Some(place)),

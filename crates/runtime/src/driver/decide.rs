@@ -7,7 +7,7 @@ use trunkline_session_machine::acts::expire::expire_alone;
 use trunkline_session_machine::{RuntimeError, Said, Stop};
 use trunkline_session_store::InboxId;
 
-use crate::driver::discard_hook::tell_tools;
+use crate::driver::discard_hook::{open_hooks, tell_tools};
 use crate::effects::ask_person::{Answered, ask_person};
 use crate::writer::Writer;
 
@@ -46,9 +46,10 @@ pub(crate) async fn decide_all(
     let waits = writer.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
     let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
     load_proposals(writer, &ids).await?;
+    let before = open_hooks(writer);
     let decided = writer.perform(|view, asked| decide::decide_each(view, asked, &ids, (said, None))).await?;
     // What was decided is recorded, whatever becomes of this; the next drive does what is left of it.
-    let _ = tell_tools(writer).await;
+    let _ = tell_tools(writer, &before).await;
     Ok(decided)
 }
 

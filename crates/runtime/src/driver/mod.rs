@@ -205,7 +205,7 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
         Step::AskGit => catch_up(writer).await?,
         Step::Bind(unbound) => bind_these(writer, unbound).await?,
         Step::Expire => writer.perform(|view, _| expire_due(view)).await?,
-        Step::CallHook(id) => tell_tool(writer, id, None).await?,
+        Step::CallHook(id) => tell_tool(writer, id, None, cancel).await?,
         Step::TellUntold => writer.perform(|view, _| tell_untold(view)).await?,
         Step::LookUp(id, sight) => settle_attempt(writer, id, sight).await?,
         Step::AwaitApply(attempt, lease) => await_apply(writer, (attempt, lease), &mut drive.awaited).await?,

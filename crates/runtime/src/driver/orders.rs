@@ -14,7 +14,7 @@ use trunkline_session_store::InboxId;
 use crate::driver::bind::{bind_decided, catch_up, catch_up_to_close};
 use crate::driver::close::tell_others;
 use crate::driver::decide::take_verdict;
-use crate::driver::discard_hook::tell_tools;
+use crate::driver::discard_hook::{open_hooks, tell_tools};
 use crate::driver::look::look_late;
 use crate::driver::recover::take_distrust;
 use crate::driver::summaries::start_summaries;
@@ -67,9 +67,10 @@ pub(crate) async fn carry_out_now(writer: &mut Writer, order: Order) -> Result<D
         writer.store.post(writer.lease.session(), kind, &body, at).await?;
         return Ok(Done::Waits);
     }
+    let before = open_hooks(writer);
     let done = carry_out(writer, order, None).await?;
     // The order has taken effect, whatever becomes of this; the next drive does what is left of it.
-    let _ = tell_tools(writer).await;
+    let _ = tell_tools(writer, &before).await;
     Ok(done)
 }
 

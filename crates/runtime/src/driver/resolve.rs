@@ -39,17 +39,23 @@ pub(crate) async fn resolve_call(
     };
     match next {
         Next::Done => Ok(()),
-        Next::CarryOn(id) => carry_on_with(writer, id, place).await,
+        Next::CarryOn(id) => carry_on_with(writer, id, place, cancel).await,
         Next::Standing(asked) => resolve_standing(writer, place, asked, cancel).await,
     }
 }
 
 /// Does what a call was decided to mean.
-async fn carry_on_with(writer: &mut Writer, id: ProposalId, place: &CallPlace) -> Result<(), RuntimeError> {
-    match writer.perform(|view, _| carry_on(view, id, place)).await? {
+async fn carry_on_with(
+    writer: &mut Writer,
+    id: ProposalId,
+    place: &CallPlace,
+    cancel: &Cancel,
+) -> Result<(), RuntimeError> {
+    let cancelled = cancel.is_cancelled();
+    match writer.perform(|view, _| carry_on(view, id, place, cancelled)).await? {
         Carried::Done => Ok(()),
         Carried::Apply => apply(writer, id, Some(place)).await,
-        Carried::CallHook => tell_tool(writer, id, Some(place)).await,
+        Carried::CallHook => tell_tool(writer, id, Some(place), cancel).await,
     }
 }
 

@@ -12,18 +12,23 @@ use trunkline_session_machine::rules::staged;
 use crate::writer::Writer;
 
 /// How long a hook has before it is asked to stop.
-const TIME: Duration = Duration::from_secs(30);
+pub(crate) const TIME: Duration = Duration::from_secs(30);
 
-/// How long it may take to stop then.
+/// How long it may take to stop then, or to end once its drive is cancelled, of which it is not told.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Returns what came of a hook. It has a task of its own, so that neither a panic nor a wait that never ends holds the drive up; a
-/// drive that is dropped takes it along.
-pub(crate) async fn call_hook(writer: &Writer, entry: &Entry<Value>, end: &End) -> Came {
-    let Some(tool) = writer.executor(entry.id) else { return Err("its tool is not here".to_owned()) };
+/// Returns what came of a hook; `None` if the drive was cancelled and the hook did not end soon: it is dropped, as by a kill. It has a task of its own, so that
+/// neither a panic nor a wait that never ends holds the drive up; a drive that is dropped takes it along.
+pub(crate) async fn call_hook(
+    writer: &Writer,
+    entry: &Entry<Value>,
+    end: &End,
+    cancel: &Cancel,
+) -> Option<Came> {
+    let Some(tool) = writer.executor(entry.id) else { return Some(Err("its tool is not here".to_owned())) };
     let place = staged::place_of(&entry.proposal);
-    let context = writer.context(Cancel::new(), place).after(entry.decision.as_ref());
-    let cancel = context.cancel.clone();
+    let context = writer.context(Cancel::new().child_within(TIME), place).after(entry.decision.as_ref());
+    let stop = context.cancel.clone();
     let (entry, end) = (entry.clone(), end.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
@@ -32,17 +37,17 @@ pub(crate) async fn call_hook(writer: &Writer, entry: &Entry<Value>, end: &End) 
             None => Err("its tool has no discard hook any more".to_owned()),
         }
     });
-    let too_long = async {
-        tokio::time::sleep(TIME).await;
-        cancel.cancel();
+    let past = async |signal: &Cancel| {
+        signal.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
         biased;
         ended = task.join_next() => match ended {
-            Some(Ok(came)) => came,
-            _ => Err("it crashed".to_owned()),
+            Some(Ok(came)) => Some(came),
+            _ => Some(Err("it crashed".to_owned())),
         },
-        () = too_long => Err(format!("it did not end within {} seconds", (TIME + GRACE).as_secs())),
+        () = past(&stop) => Some(Err(format!("it did not end within {} seconds", (TIME + GRACE).as_secs()))),
+        () = past(cancel) => None,
     }
 }

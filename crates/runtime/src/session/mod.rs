@@ -108,7 +108,9 @@ impl Session {
         read_letters(&mut self.writer).await
     }
 
-    /// Carries out what somebody asks of the session, at once: the same as its letter would. What it leads to happens in the next drive.
+    /// Carries out what somebody asks of the session, at once: the same as its letter would. What it leads to happens in the next drive,
+    /// but for the discard hooks of what it has ended: it is recorded by then, they are waited for unless the [`Cancel`] of the drive before
+    /// is given, and a caller that does not wait for the answer leaves them to the next drive.
     ///
     /// The methods beside this one are orders with their own answers. [`Order::Cancel`] cancels the [`Cancel`] of the drive before: a
     /// letter that cancels ends the next one.

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Entry, Event as QueueEvent, NextDecision, ProposalId, QueueError, Rule,
-    RuleError, RuleId, Ruling, Verb, Verdict, discard_text,
+    RuleError, RuleId, Ruling, Verb, Verdict,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -19,6 +19,7 @@ use crate::acts::view::View;
 use crate::notes::discard_hook::{self, HookChange};
 use crate::notes::journal;
 use crate::notes::resolve::{self, note};
+use crate::rules::staged::discard_words;
 use crate::rules::{hooks, judging};
 use crate::setup::catalogue::can_be_handed;
 use crate::words::error::RuntimeError;
@@ -263,12 +264,6 @@ pub fn close_question(view: &View<'_>, entry: &Entry<Value>) -> Result<Plan, Pau
     let closed = view.state.resolve.queue.cancel(entry.id, person, "closed without an answer", view.at.0);
     // What is neither proposed nor failed was only shown, and needs no answer.
     Ok(Plan::of(closed.iter().map(note).collect()))
-}
-
-/// Returns what the model is told of a discard. `entry` holds the decision.
-fn discard_words(entry: &Entry<Value>) -> String {
-    let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-    discard_text(&entry.proposal.label, reason)
 }
 
 fn by_person(rule: &Rule) -> Result<(), RuntimeError> {

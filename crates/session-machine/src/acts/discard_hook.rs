@@ -4,13 +4,14 @@
 //! key; what ends the whole process each time is given up. Whatever becomes of a hook holds nothing up.
 
 use trunkline_message_tree::{Part, ToolResult};
-use trunkline_resolve_queue::{ActorKind, End, EndCause, ProposalId, discard_text};
+use trunkline_resolve_queue::{End, ProposalId};
 
 use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes::discard_hook::{HookChange, note};
-use crate::rules::hooks::can_be_called;
+use crate::rules::hooks;
+use crate::rules::staged::discard_words;
 use crate::words::call::{CallPlace, ToolOutput};
 use crate::words::hook::HookEnded;
 
@@ -23,7 +24,8 @@ const WORDS: usize = 2000;
 /// What came of a hook: what it returned, or why it returned nothing.
 pub type Came = Result<Option<ToolOutput>, String>;
 
-/// Records that the hook of a proposal is called. Returns for which end; `None` if it is not, and that is recorded.
+/// Records that the hook of a proposal is called. Returns for which end; `None` if it is not, and what becomes of it is recorded: where
+/// its tool is not here, the model is told of a discard without it.
 ///
 /// # Errors
 ///
@@ -32,11 +34,16 @@ pub fn begin(view: &View<'_>, id: ProposalId, call: Option<&CallPlace>) -> Resul
     let part = &view.state.resolve;
     let end = part.queue.get(id).and_then(|entry| entry.end.clone());
     let (Some(end), Some(hook)) = (end, part.hooks.of(id)) else { return Ok(Plan::nothing().then(None)) };
-    if !can_be_called(view.state, view.setup, id) {
-        return Ok(Plan::nothing().then(None));
+    if !hooks::can_be_called(view.state, view.setup, id) {
+        let mut plan = Plan::nothing();
+        if let Some(entry) = part.queue.get(id).filter(|_| hooks::is_untold(view.state, id)) {
+            plan.records = view.telling(&format!("A person declined {id}. {}", discard_words(entry)))?;
+            plan.records.push(note(&end, HookChange::Told, view.at));
+        }
+        return Ok(plan.then(None));
     }
     if hook.begun >= MOST_BEGUN {
-        let why = format!("it was begun {} times, and the program ended each time", hook.begun);
+        let why = format!("it was begun {} times and never came to an end", hook.begun);
         return Ok(finish(view, &end, &Err(why), call)?.then(None));
     }
     Ok(Plan::of(vec![note(&end, HookChange::Began, view.at)]).then(Some(end)))
@@ -61,8 +68,7 @@ pub fn finish(view: &View<'_>, end: &End, came: &Came, call: Option<&CallPlace>)
         (Ok(_), false) => HookEnded { words, failed: None },
     };
     let mut plan = Plan::of(vec![note(end, HookChange::Ended(ended), view.at)]);
-    let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-    let mut default = discard_text(&entry.proposal.label, reason);
+    let mut default = discard_words(entry);
     if let Err(why) = came {
         default = format!("{}. Its tool did not clean up: {why}.", default.trim_end_matches('.'));
     }
@@ -76,9 +82,7 @@ pub fn finish(view: &View<'_>, end: &End, came: &Came, call: Option<&CallPlace>)
         return Ok(plan);
     }
     // A model that has discarded it is told in the result of its call, and of every other end when that is recorded.
-    let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
-    let told = part.hooks.of(end.proposal).is_some_and(|hook| hook.told);
-    if end.cause == EndCause::Discarded && by_person && !told {
+    if hooks::is_untold(view.state, end.proposal) {
         let failed = if said.is_some_and(|said| said.is_error) { "Its tool reports a failure: " } else { "" };
         let words = own.map_or(default, |own| result_of(own).text());
         let text = format!("A person declined {}. {failed}{words}", end.proposal);

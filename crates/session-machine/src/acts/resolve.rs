@@ -139,19 +139,25 @@ pub enum Carried {
     CallHook,
 }
 
-/// Records the result of what a call was decided to mean. Returns what has to be done first.
+/// Records the result of what a call was decided to mean. Returns what has to be done first. In a drive that was `cancelled` no hook is
+/// called for it: the next one does that.
 ///
 /// # Errors
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
-pub fn carry_on(view: &View<'_>, id: ProposalId, place: &CallPlace) -> Result<Plan<Carried>, Pause> {
+pub fn carry_on(
+    view: &View<'_>,
+    id: ProposalId,
+    place: &CallPlace,
+    cancelled: bool,
+) -> Result<Plan<Carried>, Pause> {
     let entry = view.state.resolve.queue.get(id);
     let meant = view.state.resolve.choices.meant(place).cloned();
     let mut plan = Plan::nothing();
     match (entry, meant) {
         (Some(entry), _) if entry.state == At::Approved => return Ok(plan.then(Carried::Apply)),
         (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {
-            if hooks::can_be_called(view.state, view.setup, id) {
+            if !cancelled && hooks::can_be_called(view.state, view.setup, id) {
                 return Ok(plan.then(Carried::CallHook));
             }
             let told = discard_text(&entry.proposal.label, &meant.reason);

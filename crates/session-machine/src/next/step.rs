@@ -61,7 +61,7 @@ pub enum Step {
     },
     /// What is past its time is noted.
     Expire,
-    /// A tool is told that its proposal has ended without having been applied.
+    /// A tool is told that its proposal has ended without having been applied, or where it is not here the model of a person's discard.
     CallHook(Id),
     /// The model is told what happened while its turn was open.
     TellUntold,

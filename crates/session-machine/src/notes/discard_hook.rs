@@ -26,7 +26,7 @@ pub(crate) struct HookNote {
 pub(crate) enum HookChange {
     /// It is called.
     Began,
-    /// The model was told of the discard before the hook was called, because its tool was not there.
+    /// The model was told of the discard before the hook was called, because its tool was not there or had none.
     Told,
     /// It has ended, or is not called any more.
     Ended(HookEnded),

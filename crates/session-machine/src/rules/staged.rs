@@ -4,9 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Approval, CallRef, Judgement, RuleVerdict, State as At, Supersession,
+    Actor, ActorKind, Approval, CallRef, Entry, Judgement, RuleVerdict, State as At, Supersession,
+    discard_text,
 };
 use trunkline_session_store::Record;
 
@@ -51,6 +53,12 @@ pub(crate) fn prepared(
         proposal.deciders.insert(ActorKind::Model);
     }
     proposal
+}
+
+/// Returns what the model is told of a discard. `entry` holds the decision.
+pub(crate) fn discard_words(entry: &Entry<Value>) -> String {
+    let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
+    discard_text(&entry.proposal.label, reason)
 }
 
 pub(crate) fn call_ref(place: &CallPlace) -> CallRef {
