@@ -17,7 +17,7 @@ use crate::{ActorKind, Change, ProposalId, State, Supersession, Verdict};
 pub struct End {
     /// Of which proposal.
     pub proposal: ProposalId,
-    /// The how-manieth end, from 1.
+    /// Which end of this proposal it is, counting from 1.
     pub number: u32,
     /// Why it came.
     pub cause: EndCause,
@@ -32,7 +32,7 @@ pub struct End {
 pub enum EndCause {
     /// A person or a model decided against it.
     Discarded,
-    /// Rules forbid it, or the program dropped what nobody had decided on.
+    /// Rules forbid it, or the program dropped what nobody had decided on. A harness that discards in the name of rules has their name.
     Denied,
     /// The world it was computed from has changed, or nobody could look at it.
     Stale,
@@ -62,7 +62,7 @@ impl EndCause {
                 (ActorKind::Person | ActorKind::Model, _) => EndCause::Discarded,
                 (ActorKind::Harness, State::Stale) if unclear => EndCause::Unclear,
                 (ActorKind::Harness, State::Stale) => EndCause::Stale,
-                (ActorKind::Harness, State::Failed) => EndCause::GaveUp,
+                (ActorKind::Harness, State::Failed) if by.name.is_empty() => EndCause::GaveUp,
                 _ => EndCause::Denied,
             },
             Change::Expired if unclear => EndCause::Unclear,

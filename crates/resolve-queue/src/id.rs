@@ -29,7 +29,7 @@ pub struct ProposalId(pub u32);
 pub struct Attempt {
     /// What is applied.
     pub proposal: ProposalId,
-    /// The how-manieth time, from 1.
+    /// Which attempt it is, counting from 1.
     pub number: u32,
 }
 

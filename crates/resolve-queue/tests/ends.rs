@@ -290,3 +290,48 @@ fn what_is_handed_over_belongs_to_the_decision_that_stands() {
         "#]],
     );
 }
+
+#[test]
+fn what_failed_is_given_up_by_the_harness_alone_and_denied_where_rules_have_their_name_in_it() {
+    check(
+        "file a 1
+         stage a=2
+         approve p1
+         begin p1
+         finish p1-1 failed
+         discard p1 harness r1: forbidden by r1
+         end p1
+         stage a=2
+         approve p2
+         begin p2
+         finish p2-1 failed
+         discard p2 harness: it could not be applied
+         end p2",
+        expect![[r#"
+            stage a=2
+                p1 is proposed
+            approve p1
+                p1 is approved
+            begin p1
+                p1 is applying, key p1-1
+            finish p1-1 failed
+                p1 is failed
+            discard p1 harness r1: forbidden by r1
+                p1 is discarded
+            end p1
+                p1-end-1: denied, approved
+            stage a=2
+                p2 is proposed
+            approve p2
+                p2 is approved
+            begin p2
+                p2 is applying, key p2-1
+            finish p2-1 failed
+                p2 is failed
+            discard p2 harness: it could not be applied
+                p2 is discarded
+            end p2
+                p2-end-1: given up, approved
+        "#]],
+    );
+}

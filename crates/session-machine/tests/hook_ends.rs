@@ -333,3 +333,48 @@ fn an_attempt_that_was_cut_off_and_cannot_be_told_is_an_end_as_well() {
         "#]],
     );
 }
+
+#[test]
+fn what_rules_forbid_is_denied_and_not_given_up_also_after_it_failed() {
+    check(
+        r#"
+        hook edit
+        model: edit c1 {"path":"x"}; edit c2 {"path":"x"}
+        propose c1 .trunkline/x = unwritable
+        propose c2 x = unwritable
+        hush
+        > both fail
+        approve p1
+        approve p2
+        resume
+        give deny tool edit
+        tell
+        resume
+        show decisions
+        "#,
+        expect![[r#"
+            resume
+              forbid p1
+                + resolve/event p1 discarded
+                + resolve/rule
+                + n7 under n6 harness: p1 (write .trunkline/x) was discarded: forbidden by r1.
+              call hook p1
+                + resolve/discard_hook
+                hook p1-end-1: denied, approved
+                + resolve/discard_hook
+              forbid p2
+                + resolve/event p2 discarded
+                + resolve/rule
+                + n8 under n7 harness: p2 (write x) was discarded: forbidden by r1.
+              call hook p2
+                + resolve/discard_hook
+                hook p2-end-1: denied, approved
+                + resolve/discard_hook
+              request
+                the model has no more answers
+            show decisions
+                p1 discarded, decided by harness r1: forbidden by r1
+                p2 discarded, decided by policy r1: forbidden by r1
+        "#]],
+    );
+}

@@ -109,8 +109,8 @@ impl Chain {
         let Some(mut ruling) = judging::ruling(&self.rules, judgement) else { return Ok(String::new()) };
         let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
         if ruling.verdict == Verdict::Discard && !policy {
-            // What was staged for persons alone is forbidden as well; the program cleans up.
-            ruling.by = harness();
+            // What was staged for persons alone is forbidden as well; the program cleans up, in the name of the rules.
+            ruling.by.kind = ActorKind::Harness;
         }
         if ruling.verdict == Verdict::Approve && !policy {
             return Ok(String::new());
