@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use trunkline_session_machine::PlanText;
+use trunkline_session_machine::{PlanText, PlanTextError};
 
 fn check(arguments: &str, expected: Expect) {
     let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap();
@@ -54,6 +54,63 @@ fn what_cannot_be_seen_is_taken_out() {
                done when: it is
         "#]],
     );
+}
+
+#[test]
+fn a_text_of_which_nothing_is_seen_is_none() {
+    let blank = [
+        "\u{3164}",
+        "\u{ffa0}",
+        "\u{115f}\u{1160}",
+        "\u{200c}",
+        "\u{200d}\u{200d}",
+        "\u{fe0f}",
+        "\u{e0100}\u{e01ef}",
+        "\u{2800} \u{3164}",
+        "\u{34f}",
+        "\u{180b}",
+        "\u{17b4}",
+        "\u{fff0}",
+        "\u{1bca0}",
+        "\u{1d173}",
+        "\u{e0020}",
+        "\u{e0fff}",
+    ];
+    for text in blank {
+        let (title, step) = (PlanText::new(text).step("a").tidied(), PlanText::new("a").step(text).tidied());
+        assert_eq!(title, Err(PlanTextError::NoTitle), "{text:?}");
+        assert_eq!(step, Err(PlanTextError::EmptyStep { number: 1 }), "{text:?}");
+        let done = PlanText::new("a").step("b").done_when(text).tidied().unwrap();
+        assert_eq!(done.steps[0].done_when, None, "{text:?}");
+    }
+}
+
+#[test]
+fn signs_that_are_not_drawn_stay_where_they_shape_what_is() {
+    let tidied = |title: &str| PlanText::new(title).step("a").tidied().unwrap().title;
+    // A family, a heart, Persian, Devanagari, a variant of an ideograph, a keycap, an accent.
+    for title in [
+        "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+        "\u{2764}\u{fe0f}\u{200d}\u{1f525}",
+        "\u{645}\u{6cc}\u{200c}\u{62e}",
+        "\u{915}\u{94d}\u{200d}\u{937}",
+        "\u{845b}\u{e0100}",
+        "1\u{fe0f}\u{20e3}",
+        "e\u{301}",
+    ] {
+        assert_eq!(tidied(title), title);
+    }
+    // Where they shape nothing they only hold what nobody sees.
+    for (title, left) in [
+        ("a\u{fe0f}\u{fe01}\u{fe02}\u{fe03}b", "a\u{fe0f}b"),
+        ("a\u{e0100}\u{e0168}b", "ab"),
+        ("\u{845b}\u{e0100}\u{e0101}", "\u{845b}\u{e0100}"),
+        ("\u{200d}a \u{200c}b\u{200d}\u{200d}c\u{200d}", "a b\u{200d}c"),
+        ("a\u{3164}b\u{2800}", "a b"),
+    ] {
+        assert_eq!(tidied(title), left, "{title:?}");
+        assert_eq!(tidied(left), left, "{title:?}");
+    }
 }
 
 #[test]
@@ -117,32 +174,32 @@ fn what_nobody_would_read_is_refused() {
     check(
         &plan(&"a".repeat(201), "b".to_owned(), 1),
         expect![[r#"
-        the title has 201 characters, and 200 are the most: say it in fewer words
-    "#]],
+            the title has 201 characters; at most 200 are allowed
+        "#]],
     );
     check(
         &plan("a", "b".to_owned(), 101),
         expect![[r#"
-        the plan has 101 steps, and 100 are the most: say it in fewer words
-    "#]],
+            the plan has 101 steps; at most 100 are allowed
+        "#]],
     );
     check(
         &plan("a", "b".repeat(4001), 1),
         expect![[r#"
-        step 1 has 4001 characters, and 4000 are the most: say it in fewer words
-    "#]],
+            step 1 has 4001 characters; at most 4000 are allowed
+        "#]],
     );
     check(
         &plan("a", "b".repeat(4000), 9),
         expect![[r#"
-        the plan has 36001 characters, and 32000 are the most: say it in fewer words
-    "#]],
+            the plan has 36001 characters; at most 32000 are allowed
+        "#]],
     );
     check(
         &plan("a", "b".repeat(1 << 20), 1),
         expect![[r#"
-        the plan has 1048577 bytes, and 128000 are the most: say it in fewer words
-    "#]],
+            the plan has 1048577 bytes; at most 128000 are allowed
+        "#]],
     );
 }
 
@@ -195,6 +252,8 @@ fn line() -> impl Strategy<Value = String> {
         1 => "done when: [a-z]{0,4}",
         1 => "done when: done when:[a-z ]{0,4}",
         1 => "[0-9]{1,2}[.)] [a-z]{0,4}",
+        1 => "[a#葛 \u{200c}\u{200d}\u{fe0f}\u{e0100}\u{3164}\u{2060}]{0,8}",
+        1 => "done when:[\u{200d}\u{fe0f}a ]{0,4}(done when:)?[\u{200d}\u{fe0f}a ]{0,4}",
         1 => "\\PC{0,6}",
         1 => any::<String>(),
     ]

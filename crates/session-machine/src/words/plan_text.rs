@@ -69,7 +69,7 @@ pub enum PlanTextError {
         line: usize,
     },
     /// It is too long.
-    #[error("{what} has {found} {unit}, and {most} are the most: say it in fewer words")]
+    #[error("{what} has {found} {unit}; at most {most} are allowed")]
     TooLong {
         /// What.
         what: String,
@@ -178,8 +178,8 @@ impl PlanText {
         within("the plan", bytes, "bytes", WHOLE * 4)?;
         within("the plan", self.steps.len(), "steps", STEPS)?;
         // A heading of Markdown would be taken for a remark when it is read back.
-        let title = on_one_line(self.title.trim_start_matches(['#', ' ']));
-        let title = title.trim_start_matches(['#', ' ']).to_owned();
+        let title = on_one_line(&self.title);
+        let title = title.trim_start_matches(|c| c == '#' || shapes_nothing(c)).to_owned();
         if title.is_empty() {
             return Err(PlanTextError::NoTitle);
         }
@@ -242,7 +242,7 @@ impl PlanStepText {
 /// Returns what follows the words that say how a step is seen to be done, if a line begins with them.
 fn words_of_done(line: &str) -> Option<&str> {
     let begins = line.get(..DONE_WHEN.len()).is_some_and(|first| first.eq_ignore_ascii_case(DONE_WHEN));
-    begins.then(|| line[DONE_WHEN.len()..].trim())
+    begins.then(|| line[DONE_WHEN.len()..].trim_start_matches(shapes_nothing).trim_end())
 }
 
 /// Returns a line without such words in front, however often they stand there.
@@ -266,19 +266,62 @@ fn begun(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ') || rest.starts_with('\t')).then(|| rest.trim())
 }
 
-/// Puts words on one line, white space folded, without signs that are not drawn and move what is.
+/// Puts words on one line, white space folded, without signs that are not drawn and move what is. What shapes others without being
+/// drawn itself stays where it does that, as in emoji and in Persian words, so that a text of such signs alone is empty.
 fn on_one_line(text: &str) -> String {
-    let seen = |c: char| if c.is_whitespace() { Some(' ') } else { (!is_hidden(c)).then_some(c) };
-    let shown: String = text.chars().filter_map(seen).collect();
+    let seen = |c: char| if is_blank(c) { Some(' ') } else { (!is_hidden(c)).then_some(c) };
+    let mut signs = text.chars().filter_map(seen).peekable();
+    let (mut shown, mut last) = (String::new(), ' ');
+    while let Some(sign) = signs.next() {
+        let stays = match sign {
+            _ if is_joiner(sign) => {
+                let joins = signs.peek().is_some_and(|next| !shapes_nothing(*next));
+                joins && last != ' ' && !is_joiner(last)
+            }
+            '\u{e0100}'..='\u{e01ef}' => is_ideograph(last),
+            _ => !is_selector(sign) || !shapes_nothing(last),
+        };
+        if stays {
+            shown.push(sign);
+            last = sign;
+        }
+    }
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether a sign is not drawn: controls, marks of direction, blanks without width (UAX #9, Unicode 16).
+/// Returns whether a sign is drawn as nothing but room: white space, the fillers of Hangul, the empty pattern of Braille.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// Returns whether a sign is not drawn: controls, marks of direction, blanks without width (UAX #9), and what else is passed over where it
+/// is not known (`Default_Ignorable_Code_Point`, Unicode 16), but for joiners and selectors.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
-        || matches!(c, '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}')
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
+        || matches!(c, '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+}
+
+/// Returns whether a sign joins the two beside it, or keeps them apart.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Returns whether a sign chooses the form of the one before it.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Returns whether a sign is neither drawn nor one that shapes anything where it comes first.
+fn shapes_nothing(c: char) -> bool {
+    is_blank(c) || is_joiner(c) || is_selector(c)
+}
+
+/// Returns whether a sign is one of those that have variants in the Ideographic Variation Database.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
 }
 
 fn within(what: &str, found: usize, unit: &'static str, most: usize) -> Result<(), PlanTextError> {
