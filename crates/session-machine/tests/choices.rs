@@ -2,7 +2,13 @@
 
 use expect_test::expect;
 
-use crate::play::check;
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::Policy;
+use trunkline_session_machine::acts::hold;
+use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::state::State;
+
+use crate::play::{START, check, play};
 
 #[test]
 fn words_to_a_person_are_never_answered_with_a_demand() {
@@ -479,4 +485,35 @@ fn how_a_model_is_brought_to_decide_is_stored_with_the_session_unless_its_agent_
                 + decision/run
         "#]],
     );
+}
+
+/// The policy by which an agent goes on that was told of none.
+fn policy_after(script: &str) -> Policy {
+    let mut play = play(script);
+    play.setup.choices.policy = None;
+    let mut state = State::begin(play.log.first()).unwrap();
+    play.log.iter().skip(1).try_for_each(|record| state.record(record)).unwrap();
+    let told = hold::queue(&View::new(&state, &play.setup, Timestamp(START))).policy();
+    assert_eq!(told, hold::queue(&play.view()).policy());
+    told
+}
+
+#[test]
+fn what_an_agent_was_told_itself_is_stored_for_nobody_else() {
+    let run = r#"
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: read c2 {"path":"b"}
+        model: well
+        > do it
+    "#;
+    // As logs of earlier versions have it, too: the queue is recorded with the policy that counted.
+    let own = policy_after(&format!("approval model\ndemands\nchoices once 3\n{run}"));
+    assert_eq!(own, Policy::default());
+    for (agent, stored) in [("once 3", "soft 2 2"), ("soft 2 2", "once 0"), ("once 3", "once 0")] {
+        let script = format!("approval model\ndemands\nchoices {agent}\nstored {stored}\n{run}");
+        assert_eq!(policy_after(&script), crate::play_lines::policy_of(stored), "{agent}, {stored}");
+        let script = format!("{script}\nstored once 7\nresume");
+        assert_eq!(policy_after(&script), Policy::AtOnce { turns: 7 });
+    }
 }

@@ -35,13 +35,13 @@ pub fn queue(view: &View<'_>) -> ChoiceQueue {
 /// Stores with the session how the model is brought to decide in it from here on, perhaps by a letter. An agent that was told otherwise
 /// goes by that.
 pub fn under(view: &View<'_>, policy: Policy, letter: Option<InboxId>) -> Plan {
-    let stored = &view.state.resolve.choices.queue;
-    if stored.as_ref().is_some_and(|stored| stored.policy() == policy) {
+    let choices = &view.state.resolve.choices;
+    if choices.policy == Some(policy) {
         let taken = letter.map(|letter| journal::letter_taken(letter, TOOL_CHOICE, view.at));
         return Plan::of(taken.into_iter().collect());
     }
-    let queue = stored.clone().unwrap_or_default().under(policy);
-    Plan::of(vec![choice::note(queue, None, None, view.at)])
+    let queue = choices.queue.clone().unwrap_or_default().under(policy);
+    Plan::of(vec![choice::stored(queue, policy, view.at)])
 }
 
 /// Says what the next request is held to, and records that, with the reminder.

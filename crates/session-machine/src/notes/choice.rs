@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{NodeId, Timestamp};
-use trunkline_resolve_queue::{Attempt, ChoiceQueue, ProposalId, ResolutionDetails};
+use trunkline_resolve_queue::{Attempt, ChoiceQueue, Policy, ProposalId, ResolutionDetails};
 use trunkline_session_store::Record;
 
 use crate::notes::record;
@@ -23,6 +23,10 @@ pub(crate) struct ChoicesNote {
     pub(crate) reminder: Option<Reminded>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) held: Option<HeldTurn>,
+    /// How the model is brought to decide from here on, if a person has said so. The policy of the queue is the one that counted when it was
+    /// recorded, which may be an agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<Policy>,
 }
 
 /// The message that reminded of these.
@@ -54,7 +58,13 @@ pub(crate) fn note(
     held: Option<HeldTurn>,
     at: Timestamp,
 ) -> Record {
-    record::note(LAYER, CHOICES, at, &ChoicesNote { queue, reminder, held })
+    record::note(LAYER, CHOICES, at, &ChoicesNote { queue, reminder, held, policy: None })
+}
+
+/// Returns the record of how the model is brought to decide from here on.
+pub(crate) fn stored(queue: ChoiceQueue, policy: Policy, at: Timestamp) -> Record {
+    let note = ChoicesNote { queue, reminder: None, held: None, policy: Some(policy) };
+    record::note(LAYER, CHOICES, at, &note)
 }
 
 /// Returns the record of what a call means.

@@ -2,6 +2,7 @@
 //! the same.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use trunkline_message_tree::NodeId;
 use trunkline_resolve_queue::ProposalId;
 
@@ -52,11 +53,13 @@ pub(crate) struct Reminds {
     pub(crate) reminder: Option<At>,
 }
 
-/// Likewise, what the reply was held to.
-#[derive(Deserialize)]
+/// Likewise, what the reply was held to, and whether a person has stored how the model is brought to decide.
+#[derive(Default, Deserialize)]
 pub(crate) struct Holds {
     #[serde(default)]
     pub(crate) held: Option<At>,
+    #[serde(default)]
+    pub(crate) policy: Option<IgnoredAny>,
 }
 
 /// Of a request to revert.

@@ -83,6 +83,7 @@ struct Last {
     applied: u64,
     choices: u64,
     held: u64,
+    policy: u64,
     mark: u64,
     decided: u64,
 }
@@ -153,7 +154,7 @@ impl<'a> Needs<'a> {
             (resolve::LAYER, resolve::UNTOLD) => seq > last.told,
             (resolve::LAYER, resolve::TOLD) => seq == last.told,
             (resolve::LAYER, choice::CHOICES) => {
-                seq == last.choices || seq == last.held || self.reminds(note)
+                [last.choices, last.held, last.policy].contains(&seq) || self.reminds(note)
             }
             (resolve::LAYER, choice::RESOLVING) => self.is_of_what_is_read(note),
             (
@@ -191,8 +192,12 @@ impl Last {
             (resolve::LAYER, resolve::TOLD) => self.told = seq,
             (resolve::LAYER, choice::CHOICES) => {
                 self.choices = seq;
-                if record::read::<Holds>(note).is_ok_and(|one| one.held.is_some()) {
+                let Holds { held, policy } = record::read(note).unwrap_or_default();
+                if held.is_some() {
                     self.held = seq;
+                }
+                if policy.is_some() {
+                    self.policy = seq;
                 }
             }
             (revert::LAYER, revert::DRAINED)

@@ -68,13 +68,11 @@ pub(crate) fn gate(setup: &Setup, part: &Part, since: u64, at: Timestamp) -> Opt
     (!gate.waiting.is_empty()).then_some(gate)
 }
 
-/// Returns the tool-choice queue as it counts now: under the policy that the agent was told, else under the one that it is stored with.
+/// Returns the tool-choice queue as it counts now: under the policy that the agent was told, else under the one that a person has stored with
+/// the session. The one that the queue was recorded with may be that of an agent that is gone.
 pub(crate) fn queue(setup: &Setup, part: &Part) -> ChoiceQueue {
     let queue = part.choices.queue.clone().unwrap_or_default();
-    match setup.choices.policy {
-        Some(policy) => queue.under(policy),
-        None => queue,
-    }
+    queue.under(setup.choices.policy.or(part.choices.policy).unwrap_or_default())
 }
 
 /// Returns what is left to do for a model that has said its last words.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use trunkline_message_tree::NodeId;
-use trunkline_resolve_queue::{ChoiceQueue, ProposalId, ResolutionDetails};
+use trunkline_resolve_queue::{ChoiceQueue, Policy, ProposalId, ResolutionDetails};
 use trunkline_session_store::Note;
 
 use crate::notes::choice::{CHOICES, ChoicesNote, HeldTurn, RESOLVING, Reminded, ResolvingNote};
@@ -18,6 +18,8 @@ use crate::words::error::RuntimeError;
 pub struct Part {
     /// The queue as it was recorded last; `None` if it never was.
     pub queue: Option<ChoiceQueue>,
+    /// How the model is brought to decide, if a person has stored that with the session.
+    pub policy: Option<Policy>,
     pub(crate) reminders: Vec<Reminded>,
     held: Option<HeldTurn>,
     meant: BTreeMap<(NodeId, u32), ResolutionDetails>,
@@ -28,8 +30,9 @@ impl Part {
     pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             CHOICES => {
-                let ChoicesNote { queue, reminder, held } = record::read(note)?;
+                let ChoicesNote { queue, reminder, held, policy } = record::read(note)?;
                 self.queue = Some(queue);
+                self.policy = policy.or(self.policy);
                 self.reminders.extend(reminder);
                 self.held = held.or(self.held.take());
             }
@@ -45,6 +48,7 @@ impl Part {
     /// Forgets what was asked in another place: a session that was brought here is not held to it.
     pub(crate) fn distrust(&mut self) {
         self.queue = None;
+        self.policy = None;
         self.held = None;
     }
 
