@@ -221,7 +221,7 @@ async fn a_plan_is_approved_from_another_process_while_somebody_is_asked_here() 
     };
     let (stop, (long, right)) = tokio::join!(story.session.prompt("mend a", &story.cancel), elsewhere);
     assert_eq!(stop_line(&stop), "decided other: answered");
-    let reason = "step 1 has 5000 characters, and 4000 are the most: say it in fewer words".to_owned();
+    let reason = "step 1 has 5000 characters; at most 4000 are allowed".to_owned();
     assert_eq!(long, Settled::Refused { reason });
     assert!(matches!(right, Settled::Done { .. }));
     assert_eq!(story.world.effects(), ["ran test"]);
@@ -336,7 +336,7 @@ async fn a_proposal_that_only_looks_like_a_plan_is_none() {
     let refused = story.session.decide_with(ProposalId(1), said).await;
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "p1 cannot have another text: only a plan that is approved can"
+        "a changed text can only be given when approving a plan; p1 was not changed"
     );
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
     assert_eq!(view.staged().plan(ProposalId(1)).map(|plan: PlanRecord| plan.title), None);

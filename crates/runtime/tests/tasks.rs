@@ -152,7 +152,7 @@ async fn what_is_said_of_a_task_can_be_left_for_whoever_writes_the_session() {
     assert_eq!(settled(given).await, "done");
     assert_eq!(settled(bounds).await, "done");
     assert!(settled(second).await.contains("has a task already"));
-    assert!(settled(done).await.contains("nothing was done for the task yet"));
+    assert!(settled(done).await.contains("no run has worked on this task yet"));
     assert_eq!(stop_line(&story.prompt("go").await), "decided other: answered");
     let later = leave(Order::EndTask { end: EndTask::Done { reason: "seen".to_owned() } }).await;
     story.session.read_letters().await.unwrap();

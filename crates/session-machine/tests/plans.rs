@@ -498,7 +498,7 @@ fn an_answer_to_a_plan_is_taken_once_and_another_text_only_of_a_plan() {
             discard p1 no
                 p1 was already approved by person; it is applied
             edit p2 Greet\n1. loudly
-                p2 cannot have another text: only a plan that is approved can
+                a changed text can only be given when approving a plan; p2 was not changed
             close abandon it is over
                 p2 is unsettled in this run: decide on what is proposed, or discard it, first
             show decisions

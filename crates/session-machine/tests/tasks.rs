@@ -176,7 +176,7 @@ fn a_task_that_nothing_was_done_for_can_only_be_dropped() {
                 + decision/intent
                 + decision/task
             done
-                nothing was done for the task yet, so it cannot be done; drop it if it is not wanted
+                no run has worked on this task yet, so it cannot be marked done; drop it if it is no longer wanted
             drop another way was found
                 + decision/task_ended
             task

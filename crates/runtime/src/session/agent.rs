@@ -277,7 +277,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Lets nothing be done but reading in each run before a person has approved a plan, whatever
+    /// Until a person has approved a plan, each run may only read, whatever
     /// [`approval`](Self::approval) and [`rules`](Self::rules) say: every call whose tool does not say that it only reads is
     /// refused, and so is what it would stage. The model is offered `propose_plan`; what it proposes waits as a proposal that
     /// nobody but a person may approve, as it is or with another text ([`Said::as_edited`](trunkline_session_machine::Said::as_edited)).

@@ -134,7 +134,8 @@ pub fn decide_each(
                 continue;
             }
             if said.plan.is_some() {
-                let reason = format!("{id} cannot have another text: only a plan that is approved can");
+                let reason =
+                    format!("a changed text can only be given when approving a plan; {id} was not changed");
                 decided.push((id, Err(RuntimeError::Refused { reason })));
                 continue;
             }

@@ -68,7 +68,7 @@ pub fn give(view: &View<'_>, asked: &mut Asked<'_>, new: &NewTask) -> Result<Pla
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn bound(view: &View<'_>, bounds: Bounds) -> Result<Plan, Pause> {
     if bounds.is_empty() {
-        return Err(refused("say what is to be bounded: retries, turns or tokens".to_owned()));
+        return Err(refused("name at least one limit: retries, turns or tokens".to_owned()));
     }
     let open = open_task(view)?;
     match open.bounds.with(bounds) == open.bounds {
@@ -89,12 +89,11 @@ pub fn end(view: &View<'_>, asked: &mut Asked<'_>, end: &EndTask) -> Result<Plan
     }
     let (EndTask::Done { reason } | EndTask::Drop { reason }) = end;
     if reason.len() > LONGEST {
-        return Err(refused("what is said with it is longer than 64 KiB".to_owned()));
+        return Err(refused("the reason is longer than 64 KiB".to_owned()));
     }
     let (state, reason) = match end {
         EndTask::Done { .. } if open.state == TaskState::Created => {
-            let reason =
-                "nothing was done for the task yet, so it cannot be done; drop it if it is not wanted";
+            let reason = "no run has worked on this task yet, so it cannot be marked done; drop it if it is no longer wanted";
             return Err(refused(reason.to_owned()));
         }
         EndTask::Done { reason } => (TaskState::Done, reason),

@@ -99,7 +99,7 @@ impl NewTask {
             );
         }
         if self.constraints.len().max(self.acceptance_criteria.len()) > MOST {
-            return Err(format!("a task has {MOST} constraints and as many criteria at most"));
+            return Err(format!("a task may have at most {MOST} constraints and {MOST} acceptance criteria"));
         }
         match listed().any(|text| text.trim().is_empty()) {
             true => Err("a constraint or a criterion of the task is blank".to_owned()),
