@@ -547,3 +547,29 @@ fn a_demand_that_comes_with_words_to_an_open_run_is_in_one_batch_with_them() {
         "#]],
     );
 }
+
+#[test]
+fn a_run_that_is_tried_again_needs_a_plan_from_its_first_record_on() {
+    // The process ends before its next step, and nobody asks for a plan in the one that goes on.
+    check(
+        concat!(
+            "folder\nhush\nmodel: read c0 {\"path\":\"a\"}\n> look\nplans\ntell\nclose retry once more\nplans off\napproval always\nhush\n",
+            r#"model: shell c1 {"command":"make"}"#,
+            "\nmodel: done\nresume\ntell\nshow results\nshow plans"
+        ),
+        expect![[r#"
+            close retry once more
+                + n4 under n3 person: once more
+                + decision/decided retry
+                + decision/run
+                + decision/opened
+                + decision/run
+                + resolve/plan_mode
+            show results
+                done
+                not run: a plan has to be approved first, and shell may change something. Look with tools that only read, and propose a plan with `propose_plan`.
+            show plans
+                on
+        "#]],
+    );
+}

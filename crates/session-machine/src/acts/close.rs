@@ -16,6 +16,7 @@ use crate::acts::plan::Plan;
 use crate::acts::question::{Pause, Question};
 use crate::acts::turn::close_turn;
 use crate::acts::view::View;
+use crate::notes;
 use crate::notes::binding::BindingNote;
 use crate::notes::record::entries;
 use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
@@ -125,6 +126,7 @@ pub fn close(
         let (start, [id]) = (asked.start()?, asked.new_ids()?);
         let purpose = Purpose::of(run.record.opening());
         batch.extend(opening::open_for(purpose, Some(&decision), id, reason, head, start, view.at)?);
+        batch.extend(view.setup.plans.then(|| notes::plan::asked(&id.to_string(), view.at)));
     }
     Ok(Plan::of(batch).then((decision, found.others)))
 }
