@@ -13,7 +13,8 @@ pub enum Consequences {
     TaskFails,
     /// Retry and checkpoint: the next run of the same task names this one, in this way.
     NextRun(Predecessor),
-    /// Commit and rollback: once nothing else is to be done for it, the intent has this end.
+    /// Commit and rollback: the end that the intent of the run can be given by it. By itself neither ends one: a commit shows what
+    /// was made, and whether that is all that was wanted is for the end of its tasks, or an event, to say.
     IntentEnds(IntentEnd),
     /// Other: its word is the caller's, and so is what follows from it.
     Nothing,
@@ -30,8 +31,8 @@ pub enum IntentEnd {
     },
     /// What fulfilled it was taken back.
     ///
-    /// This ends the intent of the run that was rolled back, if it has not ended before: an intent ends once, and one
-    /// that was completed stays so. Who still wants it opens a new one with the old as parent.
+    /// This is about the intent of the run that was rolled back, if it has not ended before: an intent ends once, and one
+    /// that was completed stays so. Who still wants it goes on with it, or opens a new one with the old as parent.
     Cancelled,
 }
 
@@ -63,7 +64,7 @@ impl Consequences {
         }
     }
 
-    /// The end that the intent comes to, if it does.
+    /// The end that the intent can be given by it, if there is one.
     #[must_use]
     pub const fn intent_end(self) -> Option<IntentEnd> {
         match self {

@@ -29,7 +29,10 @@ fn said_by(by: Option<ObjectName>) -> String {
 fn task(world: &World) -> String {
     let standing = standing(world);
     let task = standing.tasks.values().next().expect("there is a task");
-    format!("{} by {}", task.state, said_by(task.by))
+    let committed = task
+        .committed
+        .map_or_else(String::new, |(commit, by)| format!(", {:.4} by {}", commit.to_string(), short(by)));
+    format!("{} by {}{committed}", task.state, said_by(task.by))
 }
 
 fn run(world: &World, number: u128) -> String {
@@ -94,16 +97,16 @@ fn task_event(world: &mut World, state: &str, more: &str) {
 fn a_task_stands_as_the_first_line_says_that_says_something() {
     let mut lines = Vec::new();
     let mut world = with_task();
-    lines.push(format!("6, nothing else: {}", task(&world)));
+    lines.push(format!("5, nothing else: {}", task(&world)));
     task_event(&mut world, "created", "");
-    lines.push(format!("5, an event: {}", task(&world)));
+    lines.push(format!("4, an event: {}", task(&world)));
     open(&mut world, 1);
     lines.push(format!("3, an open run: {}", task(&world)));
     task_event(&mut world, "blocked", r#","reason":"a person is asked""#);
     lines.push(format!("3, blocked meanwhile: {}", task(&world)));
     task_event(&mut world, "running", &format!(r#","run":"{}""#, id(1)));
     decide(&mut world, 1, r#"{"kind":"other","label":"answered","reason":"it asked"}"#);
-    lines.push(format!("5, its run has only answered: {}", task(&world)));
+    lines.push(format!("4, its run has only answered: {}", task(&world)));
     open(&mut world, 2);
     commit(&mut world, 2, OID);
     lines.push(format!("4, a commit: {}", task(&world)));
@@ -123,18 +126,18 @@ fn a_task_stands_as_the_first_line_says_that_says_something() {
     task_event(&mut world, "cancelled", r#","reason":"too late""#);
     lines.push(format!("1, an event that ends it: {}", task(&world)));
     expect![[r#"
-        6, nothing else: created by -
-        5, an event: created by task_event 2
+        5, nothing else: created by -
+        4, an event: created by task_event 2
         3, an open run: running by run 1
         3, blocked meanwhile: blocked by task_event 3
-        5, its run has only answered: created by task_event 4
-        4, a commit: done by decision 2
+        4, its run has only answered: created by task_event 4
+        4, a commit: created by task_event 4, da39 by decision 2
         4, rolled back: created by task_event 4
-        4, and brought back: done by decision 2
-        3, another run beside the commit: running by run 3
-        2, abandoned, and a run after it: failed by decision 3
-        2, abandoned twice: failed by decision 3
-        1, an event that ends it: done by task_event 5"#]]
+        4, and brought back: created by task_event 4, da39 by decision 2
+        3, another run beside the commit: running by run 3, da39 by decision 2
+        2, abandoned, and a run after it: failed by decision 3, da39 by decision 2
+        2, abandoned twice: failed by decision 3, da39 by decision 2
+        1, an event that ends it: done by task_event 5, da39 by decision 2"#]]
     .assert_eq(&lines.join("\n"));
 }
 
@@ -227,40 +230,53 @@ fn of_several_candidates_one_is_chosen_by_the_decision_by_a_selection_or_as_the_
 }
 
 #[test]
-fn an_intent_stands_as_its_events_say_and_else_as_its_decisions_leave_it() {
+fn an_intent_stands_as_its_events_say_and_else_as_its_tasks_leave_it() {
     let mut lines = Vec::new();
     let mut world = with_task();
-    lines.push(format!("4, an event: {}", intent(&world, 1)));
-    lines.push(format!("4, none: {}", intent(&world, 2)));
+    lines.push(format!("3, an event: {}", intent(&world, 1)));
+    lines.push(format!("3, none: {}", intent(&world, 2)));
     open(&mut world, 1);
     commit(&mut world, 1, OID);
-    lines.push(format!("3, a commit: {}", intent(&world, 1)));
-    world.open(2, &format!(r#","intent":"{}""#, id(1)));
-    lines.push(format!("2, a run is open: {}", intent(&world, 1)));
+    lines.push(format!("3, a commit, and its task is open: {}", intent(&world, 1)));
+    world.open(2, &format!(r#","intent":"{}""#, id(2)));
     commit(&mut world, 2, OTHER);
-    lines.push(format!("3, a later commit: {}", intent(&world, 1)));
+    lines.push(format!("3, a commit without a task: {}", intent(&world, 2)));
     let mut undone = world.clone();
-    roll_back(&mut undone, 8, 2);
+    roll_back(&mut undone, 8, 1);
     lines.push(format!("3, rolled back: {}", intent(&undone, 1)));
-    roll_back(&mut undone, 9, 1);
-    lines.push(format!("2, the task is open again: {}", intent(&undone, 1)));
     task_event(&mut undone, "cancelled", r#","reason":"no longer wanted""#);
-    lines.push(format!("3, nothing left and nothing to do: {}", intent(&undone, 1)));
+    lines.push(format!("2, its task is not wanted: {}", intent(&undone, 1)));
+    let mut failed = world.clone();
+    open(&mut failed, 3);
+    decide(&mut failed, 3, r#"{"kind":"abandon","reason":"no use"}"#);
+    lines.push(format!("2, its task has failed: {}", intent(&failed, 1)));
+    task_event(&mut world, "done", "");
+    lines.push(format!("2, its task is done: {}", intent(&world, 1)));
+    let lists = r#""constraints":[],"acceptance_criteria":[],"dependencies":[]"#;
+    world.put("task", 2, &format!(r#""title":"and that","intent":"{}",{lists}"#, id(1)));
+    lines.push(format!("3, of two tasks one is open: {}", intent(&world, 1)));
+    world.event("task_event", &format!(r#""task":"{}","state":"cancelled","reason":"later""#, id(2)));
+    lines.push(format!("2, the last of them is not wanted: {}", intent(&world, 1)));
+    world.open(4, &format!(r#","intent":"{}""#, id(1)));
+    lines.push(format!("3, a run is open: {}", intent(&world, 1)));
     let ended = format!(r#""intent":"{}","kind":"completed","result_commit":"{OID}""#, id(1));
     world.event("intent_event", &ended);
     undone.event("intent_event", &ended);
     lines.push(format!("1, an event that ends it: {}", intent(&world, 1)));
     lines.push(format!("1, with a commit that is gone: {}", intent(&undone, 1)));
     expect![[r#"
-        4, an event: analyzed by intent_event 1, plan 2
-        4, none: new by -, plan 3
-        3, a commit: completed by decision 1, plan 2, da39 by decision 1
-        2, a run is open: analyzed by intent_event 1, plan 2, da39 by decision 1
-        3, a later commit: completed by decision 2, plan 2, bbbb by decision 2
-        3, rolled back: completed by decision 1, plan 2, da39 by decision 1
-        2, the task is open again: analyzed by intent_event 1, plan 2
-        3, nothing left and nothing to do: cancelled by decision 9, plan 2
-        1, an event that ends it: completed by intent_event 2, plan 2, bbbb by decision 2
+        3, an event: analyzed by intent_event 1, plan 2
+        3, none: new by -, plan 3
+        3, a commit, and its task is open: analyzed by intent_event 1, plan 2, da39 by decision 1
+        3, a commit without a task: new by -, plan 3, bbbb by decision 2
+        3, rolled back: analyzed by intent_event 1, plan 2
+        2, its task is not wanted: cancelled by task_event 2, plan 2
+        2, its task has failed: cancelled by decision 3, plan 2, da39 by decision 1
+        2, its task is done: completed by task_event 2, plan 2, da39 by decision 1
+        3, of two tasks one is open: analyzed by intent_event 1, plan 2, da39 by decision 1
+        2, the last of them is not wanted: completed by task_event 3, plan 2, da39 by decision 1
+        3, a run is open: analyzed by intent_event 1, plan 2, da39 by decision 1
+        1, an event that ends it: completed by intent_event 4, plan 2, da39 by decision 1
         1, with a commit that is gone: completed by intent_event 3, plan 2"#]]
     .assert_eq(&lines.join("\n"));
 }
@@ -446,7 +462,7 @@ proptest! {
         prop_assert_eq!(standing(&world), before);
     }
 
-    /// The events of a family that fits say what its decisions entail, and no more but for `answered`.
+    /// The events of a family that fits say what its decisions entail; that a task is done, they say alone.
     #[test]
     fn decisions_say_what_events_say(world in any_world()) {
         let with = standing(&world);
@@ -462,14 +478,10 @@ proptest! {
         }
         for (id, task) in &with.tasks {
             let other = without.tasks[id].state;
-            let (was_undone, ends) = (
-                task.runs.iter().any(|run| with.runs[run].undone_by.is_some()),
-                world.runs.iter().filter(|run| task.runs.iter().any(|id| id.uuid().as_u128() == run.number)),
-            );
+            let ends = world.runs.iter().filter(|run| task.runs.iter().any(|id| id.uuid().as_u128() == run.number));
             let ends: Vec<End> = ends.map(|run| run.shape.end).collect();
             let last = ends.last().copied().unwrap_or(End::Open);
             let expected = match last {
-                End::Commit if !was_undone => TaskState::Done,
                 End::Abandon => TaskState::Failed,
                 End::Open => TaskState::Running,
                 _ => TaskState::Created,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use trunkline_decision_objects::{Object, TaskState};
+use trunkline_decision_objects::{IntentState, Object, TaskState};
 use trunkline_session_machine::reading::family::{candidates, family_of, projected_objects};
 
 use crate::families::log_of;
@@ -22,16 +22,26 @@ fn any_line() -> impl Strategy<Value = String> {
     ]
 }
 
+const BEGUN: &str = r#"
+task write it // it is there
+model: edit c1 {"path":"a"}
+model: I wrote it.
+> write it
+"#;
+
 fn script() -> impl Strategy<Value = String> {
     let approval = prop::sample::select(vec!["approval person", "approval model", "approval always"]);
-    let first = (approval, any::<bool>(), any::<bool>(), prop::bool::weighted(0.8));
+    let first =
+        (approval, any::<bool>(), any::<bool>(), prop::bool::weighted(0.8), prop::bool::weighted(0.3));
     (first, prop::collection::vec(any_line(), 1..24)).prop_map(
-        |((approval, reverts, commits, intents), lines)| {
+        |((approval, reverts, commits, intents, is_begun), lines)| {
             let mut script = vec![approval.to_owned()];
             script.extend(reverts.then(|| "reverts".to_owned()));
             script.extend(commits.then(|| "commits".to_owned()));
             script.extend(intents.then(|| "intents".to_owned()));
             script.extend((0..6).map(|id| format!("propose c{id} a = text {id}")));
+            // What is made at random seldom comes to changes, and to a verdict on them.
+            script.extend(is_begun.then(|| BEGUN.to_owned()));
             script.extend(lines);
             script.join("\n")
         },
@@ -79,6 +89,20 @@ proptest! {
                 prop_assert!(said || event.content().state != TaskState::Done, "{}", play.told);
             }
         }
+    }
+
+    /// What follows from the log stands as the session itself holds it: it is open there as long as it is open here.
+    #[test]
+    fn tasks_and_intents_stand_as_the_session_holds_them(script in script()) {
+        let play = play(&script);
+        let standing = family_of(&log_of(&play.log)).standing();
+        let tasks = standing.tasks.iter().filter(|(_, task)| !task.state.is_terminal()).map(|(id, _)| *id);
+        let held = play.state.tasks.open_task().map(|task| task.id);
+        prop_assert_eq!(tasks.collect::<Vec<_>>(), Vec::from_iter(held), "{}", play.told);
+        let is_open = |state: Option<IntentState>| state.is_none_or(|state| !state.is_terminal());
+        let intents = standing.intents.iter().filter(|(_, intent)| is_open(intent.state)).map(|(id, _)| *id);
+        let held = play.state.tasks.open_intent();
+        prop_assert_eq!(intents.collect::<Vec<_>>(), Vec::from_iter(held), "{}", play.told);
     }
 
     #[test]

@@ -41,10 +41,13 @@ pub struct Standing {
 /// How an intent stands.
 ///
 /// 1. Its first event that ends it: completed or cancelled. It stays so, also where a commit is rolled back later.
-/// 2. While a run for it is open, or a task for it is created, running or blocked: the rule of line 4.
-/// 3. What its decisions leave of it ([`Consequences`](crate::Consequences)): completed by its latest commit that was not rolled
-///    back; else cancelled by the latest rollback of one of its runs.
-/// 4. Its last event: analyzed; `None` if there is none.
+/// 2. The end of the last of its tasks, if it has some, each of them has ended and no run for it is open: completed if one of
+///    them is done, else cancelled.
+/// 3. Its last event: analyzed; `None` if there is none.
+///
+/// No decision ends it: a commit shows what was made and not that it was what was wanted, and that it was rolled back does not
+/// say that nothing is wanted any more. So one without a task stays open until an event says otherwise. What
+/// [`Consequences`](crate::Consequences) say of it is what it may be ended as, by whom has that to say.
 ///
 /// A run is for the intent of its plan, or else for the one that it names, or else for that of its task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,10 +120,11 @@ pub struct StepStanding {
 /// 1. Its first event that ends it: done, failed or cancelled.
 /// 2. Failed, if a run at it was abandoned: the earliest such decision.
 /// 3. Running, while a run at it is open; blocked, if its last event says so.
-/// 4. Done, if a run at it ended as a commit that was not rolled back: the latest such decision. No other verdict completes
-///    a task: one that was only answered stays open until a person says that it is done.
-/// 5. Its last event; but one that says running says no more than created once the run that it names has ended.
-/// 6. Created.
+/// 4. Its last event; but one that says running says no more than created once the run that it names has ended.
+/// 5. Created.
+///
+/// No verdict completes a task. One that was answered, or whose files were committed, stays open until an event says that it is
+/// done; which commit it has until then, [`committed`](Self::committed) says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskStanding {
@@ -128,6 +132,8 @@ pub struct TaskStanding {
     pub state: TaskState,
     /// What says so; `None` if nothing does but that it is there.
     pub by: Option<ObjectName>,
+    /// The latest commit of a run at it that was not rolled back, and the decision that names it. It does not end the task.
+    pub committed: Option<(GitOid, DecisionId)>,
     /// The runs at it, in the order of their names.
     pub runs: Vec<RunId>,
 }
@@ -156,7 +162,8 @@ pub struct RunStanding {
     ///
     /// 1. The one that its decision names.
     /// 2. That of the last [`Selection`](crate::Selection) for the run.
-    /// 3. The only one that its decision does not reject; none if there are several, until one is selected.
+    /// 3. The only one that its decision does not reject; none if there are several, until one is selected, and none under a
+    ///    `checkpoint`, an `abandon` or a `retry`, which choose nothing.
     ///
     /// A patch set of another run is passed over, whoever names it.
     pub patch_set: Option<PatchSetId>,

@@ -100,6 +100,7 @@ fn lines(family: &Family, standing: &Standing) -> Vec<Value> {
     for (id, task) in &standing.tasks {
         lines.push(json!({
             "version": 1, "kind": "task", "id": id.to_string(), "state": task.state.as_str(), "by": said(task.by),
+            "committed": task.committed.map(|(commit, by)| json!({ "commit": commit.to_string(), "by": ObjectName::from(by).to_string() })),
             "runs": texts(&mut task.runs.iter().map(ToString::to_string)),
         }));
     }
@@ -199,6 +200,11 @@ impl Shown<'_> {
             {
                 let title = task.content().title.as_str();
                 page.push_str(&self.line("task", task.id(), stands.state.as_str(), title, stands.by));
+                if let Some((commit, by)) = stands.committed {
+                    let by = self.names.by(Some(by.into()));
+                    let open = if stands.state.is_terminal() { "" } else { "  the task has not ended" };
+                    page.push_str(&self.under("commit", &format!("{commit}  {by}{open}")));
+                }
             }
         }
         self.runs(&mut page);

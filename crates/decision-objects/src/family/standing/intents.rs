@@ -16,12 +16,14 @@ type Said = (IntentState, ObjectName, Option<GitOid>);
 #[derive(Default)]
 struct Work {
     runs: Vec<RunId>,
-    /// Whether something is still to be done for it.
+    /// Whether a run or a task for it has not ended.
     is_busy: bool,
+    /// What ended the last of its tasks.
+    ended: Option<(Timestamp, ObjectName)>,
+    /// Whether one of them is done.
+    is_fulfilled: bool,
     /// The latest decision that holds and names a commit.
     committed: Option<(Timestamp, DecisionId, GitOid)>,
-    /// The latest rollback of one of its runs.
-    undone: Option<(Timestamp, DecisionId)>,
     /// The commits of its runs that were rolled back.
     gone: BTreeSet<GitOid>,
     /// The plan of its latest run that names one.
@@ -106,8 +108,6 @@ impl Family {
         decisions: &HashMap<RunId, &Decision>,
         undone: &HashMap<DecisionId, DecisionId>,
     ) -> HashMap<IntentId, Work> {
-        let by_id: HashMap<DecisionId, &Decision> =
-            decisions.values().map(|decision| (decision.id(), *decision)).collect();
         let mut all: HashMap<IntentId, Work> = HashMap::new();
         for object in self.iter() {
             match object {
@@ -124,41 +124,43 @@ impl Family {
                         work.plan = work.plan.max(Some((opening.at, run.id(), plan)));
                     }
                     if let Some(&decision) = decisions.get(&run.id()) {
-                        work.decided(
-                            decision,
-                            undone.get(&decision.id()).and_then(|by| by_id.get(by).copied()),
-                        );
+                        work.decided(decision, undone.contains_key(&decision.id()));
                     }
                 }
                 Object::Task(task) => {
-                    let state = standing.tasks.get(&task.id()).map(|task| task.state);
-                    if let (
-                        Some(intent),
-                        Some(TaskState::Created | TaskState::Running | TaskState::Blocked),
-                    ) = (task.content().intent, state)
-                    {
-                        all.entry(intent).or_default().is_busy = true;
-                    }
+                    let (Some(stands), Some(intent)) =
+                        (standing.tasks.get(&task.id()), task.content().intent)
+                    else {
+                        continue;
+                    };
+                    let work = all.entry(intent).or_default();
+                    work.is_busy |= !stands.state.is_terminal();
+                    work.is_fulfilled |= stands.state == TaskState::Done;
+                    work.ended = work.ended.max(stands.by.and_then(|by| Some((self.time_of(by)?, by))));
                 }
                 _ => {}
             }
         }
         all
     }
+
+    /// When what ends a task was said.
+    fn time_of(&self, by: ObjectName) -> Option<Timestamp> {
+        match self.get(by)? {
+            Object::TaskEvent(event) => Some(event.header().at),
+            Object::Decision(decision) => Some(decision.at()),
+            _ => None,
+        }
+    }
 }
 
 impl Work {
-    fn decided(&mut self, decision: &Decision, undone_by: Option<&Decision>) {
-        let Verdict::Commit { commit, .. } = *decision.verdict() else {
-            self.undone = self.undone.max(undone_by.map(|by| (by.at(), by.id())));
-            return;
-        };
-        match undone_by {
-            Some(by) => {
-                self.undone = self.undone.max(Some((by.at(), by.id())));
-                self.gone.insert(commit);
-            }
-            None => self.committed = self.committed.max(Some((decision.at(), decision.id(), commit))),
+    fn decided(&mut self, decision: &Decision, is_undone: bool) {
+        let Verdict::Commit { commit, .. } = *decision.verdict() else { return };
+        if is_undone {
+            self.gone.insert(commit);
+        } else {
+            self.committed = self.committed.max(Some((decision.at(), decision.id(), commit)));
         }
     }
 
@@ -167,9 +169,8 @@ impl Work {
         if said.is_some_and(|(state, _)| state.is_terminal()) || self.is_busy {
             return said;
         }
-        let completed = self.committed.map(|(_, by, _)| (IntentState::Completed, by.into()));
-        let cancelled = self.undone.map(|(_, by)| (IntentState::Cancelled, by.into()));
-        completed.or(cancelled).or(said)
+        let state = if self.is_fulfilled { IntentState::Completed } else { IntentState::Cancelled };
+        self.ended.map(|(_, by)| (state, by)).or(said)
     }
 
     fn release(&self, said: Option<Said>) -> Option<(GitOid, ObjectName)> {

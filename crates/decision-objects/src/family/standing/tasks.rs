@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Family, RunStanding, TaskStanding};
-use crate::{Decision, Object, ObjectName, RunId, TaskId, TaskState, Timestamp, Verdict};
+use crate::{Decision, DecisionId, GitOid, Object, ObjectName, RunId, TaskId, TaskState, Timestamp, Verdict};
 
 /// What the events of a task say: the first end, or else the last of them, with the run that it names.
 type Said = (TaskState, ObjectName, Option<RunId>);
@@ -16,8 +16,8 @@ struct Work {
     open: Option<RunId>,
     /// The earliest decision that gave it up.
     abandoned: Option<(Timestamp, ObjectName)>,
-    /// The latest decision that holds and accepted what was done.
-    committed: Option<(Timestamp, ObjectName)>,
+    /// The latest decision that holds and names a commit.
+    committed: Option<(Timestamp, DecisionId, GitOid)>,
 }
 
 impl Family {
@@ -56,7 +56,8 @@ impl Family {
         let standing = tasks.map(|task| {
             let work = work.remove(&task).unwrap_or_default();
             let (state, by) = stands(said.get(&task), &work, runs);
-            (task, TaskStanding { state, by, runs: work.runs })
+            let committed = work.committed.map(|(_, by, commit)| (commit, by));
+            (task, TaskStanding { state, by, committed, runs: work.runs })
         });
         standing.collect()
     }
@@ -71,12 +72,12 @@ impl Work {
                 self.open = self.open.max(Some(*id));
             }
             let Some(decision) = decisions.get(id) else { continue };
-            let this = (decision.at(), decision.id().into());
             if decision.consequences().task_fails() {
+                let this = (decision.at(), decision.id().into());
                 self.abandoned = Some(self.abandoned.map_or(this, |known| known.min(this)));
             }
-            if matches!(decision.verdict(), Verdict::Commit { .. }) && run.undone_by.is_none() {
-                self.committed = self.committed.max(Some(this));
+            if let (Verdict::Commit { commit, .. }, None) = (decision.verdict(), run.undone_by) {
+                self.committed = self.committed.max(Some((decision.at(), decision.id(), *commit)));
             }
         }
     }
@@ -99,9 +100,6 @@ fn stands(
             Some(&(TaskState::Blocked, by, _)) => (TaskState::Blocked, Some(by)),
             _ => (TaskState::Running, Some(open.into())),
         };
-    }
-    if let Some((_, by)) = work.committed {
-        return (TaskState::Done, Some(by));
     }
     match said {
         Some(&(TaskState::Running, by, run)) => {
