@@ -238,3 +238,29 @@ fn a_proposal_that_a_newer_one_took_the_place_of_is_a_candidate() {
         "#]],
     );
 }
+
+/// A branch is left while its run goes on, chosen, and then the run ends: what was shown is there still.
+#[test]
+fn what_was_chosen_is_a_candidate_after_the_end_of_its_run() {
+    for end in ["close abandon no", "close checkpoint half", "resume"] {
+        let play = play(&format!(
+            r#"
+            folder
+            approval always
+            propose c1 a = first
+            model: edit c1 {{"path":"a"}}
+            > write
+            back n1 not so
+            select 1 the first
+            {end}
+            "#
+        ));
+        let chosen = candidates_told(&play.log);
+        assert_eq!(
+            chosen.first().map(String::as_str),
+            Some("1 of n4 with [ProposalId(1)]: a"),
+            "{end}: {chosen:?}"
+        );
+        assert_eq!(family_of(&log_of(&play.log)).violations(), [], "{end}");
+    }
+}

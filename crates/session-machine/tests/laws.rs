@@ -44,7 +44,7 @@ pub(crate) fn line() -> impl Strategy<Value = String> {
 }
 
 /// A line of a script in which plans are asked for: under every policy, whoever goes on with it, and with moves to and fro.
-fn line_with_plans() -> impl Strategy<Value = String> {
+pub(crate) fn line_with_plans() -> impl Strategy<Value = String> {
     let plan = (0_u32..6).prop_map(|id| {
         format!(r#"model: propose_plan c{id} {{"title":"t","steps":["s"]}}; read c7 {{"path":"a"}}; edit c8 {{"path":"a"}}"#)
     });

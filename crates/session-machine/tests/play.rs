@@ -92,6 +92,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// give deny path a/**  a person gives a rule
 /// accept p0, decline p0 why   a step back that was proposed
 /// task title           a task; `done words` and `drop why` end it; bound retries 1, bound turns 3, bound tokens 9
+/// select 2 why         the second candidate of the run that has the newest is the one
 /// late n2 0 words      what the first call of n2 gave comes, or comes again
 /// crash p1             an apply begins, and nothing is heard of it any more; `crash p1 after`: but all of it is written
 /// kill apply           the process ends when it would begin the next apply
@@ -359,6 +360,7 @@ impl Play {
                 let end = EndTask::Drop { reason: rest.to_owned() };
                 self.perform(|view, asked| task::end(view, asked, &end)).map(drop)
             }
+            "select" => self.select(first.parse().unwrap(), more),
             "crash" => {
                 let begun = self.perform(|view, asked| apply::begin(view, asked, proposal(), None))?;
                 assert!(matches!(begun, Begun::Attempt(_)), "the attempt begins");

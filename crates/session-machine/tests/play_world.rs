@@ -7,9 +7,10 @@ use trunkline_message_tree::ToolSpec;
 use trunkline_resolve_queue::{Effect, Entry, Fingerprint, ProposalId, SubjectState};
 use trunkline_revert::{EffectClass, Effects};
 use trunkline_session_machine::acts::asked::{Asked, find_out};
-use trunkline_session_machine::acts::discard_hook;
 use trunkline_session_machine::acts::question::{Answer, Pause, Question};
 use trunkline_session_machine::acts::view::View;
+use trunkline_session_machine::acts::{discard_hook, task};
+use trunkline_session_machine::reading::family::candidates;
 use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::words::start::Start;
 use trunkline_session_machine::{
@@ -18,6 +19,7 @@ use trunkline_session_machine::{
 };
 use uuid::Uuid;
 
+use crate::families::log_of;
 use crate::play::Play;
 
 /// The commit that is made.
@@ -33,6 +35,18 @@ impl Play {
             self.files.insert(path, text);
         }
         writable
+    }
+
+    /// Chooses one of what could be chosen in the run of the newest candidate.
+    pub(crate) fn select(&mut self, sequence: u32, reason: &str) -> Result<(), RuntimeError> {
+        let all = candidates(&log_of(&self.log));
+        let run = all.last().map(|last| last.patch_set.run());
+        let found = all.iter().find(|one| Some(one.patch_set.run()) == run && one.sequence == sequence);
+        let Some(patch_set) = found.map(|one| &one.patch_set) else {
+            self.say("    there is no such candidate");
+            return Ok(());
+        };
+        self.perform(|view, _| task::select(view, patch_set.run(), patch_set.id(), reason))
     }
 
     pub(crate) fn output(&self, place: &CallPlace, tool: &str) -> ToolOutput {

@@ -93,7 +93,6 @@ fn walk(log: &Log) -> Walk {
             Record::Blob(_) => {}
         }
     }
-    walk.candidates.settle(&mut walk.made);
     walk.runs.end(&mut walk.made);
     walk
 }
@@ -112,8 +111,7 @@ impl Walk {
     fn entry(&mut self, entry: &Entry) {
         match entry {
             Entry::Node { id, parent, at, link, message } => {
-                self.candidates.settle(&mut self.made);
-                self.candidates.node(*id, *parent, link.is_filed());
+                self.candidates.node(&mut self.made, *id, *parent, link.is_filed());
                 self.runs.node(&mut self.made, (*id, *at), link, message);
                 let candidates = &self.candidates;
                 let denied = |place: &_| candidates.is_denied(*place);
@@ -152,12 +150,14 @@ impl Walk {
                     Object::PatchSet(patch_set) => {
                         self.candidates.recorded(self.made.seq, patch_set, note.at)
                     }
+                    Object::Run(record) => self.candidates.opened(record.id(), note),
                     Object::Decision(decision) => self.candidates.decided(decision.run()),
                     _ => {}
                 }
             }
             (journal::LAYER, _) => self.calls.note(note),
             (revert::LAYER, revert::NOTE) => self.runs.learned(&mut self.made, note),
+            (revert::LAYER, revert::DRAINED) => self.candidates.copied(note),
             (resolve::LAYER, _) => {
                 self.plans.note(&mut self.made, self.runs.open(), note);
                 if let Some(applied) = self.candidates.note(&mut self.made, self.runs.open(), note) {

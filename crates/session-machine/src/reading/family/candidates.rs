@@ -15,10 +15,12 @@ use trunkline_message_tree::{HeadMove, NodeId, Timestamp};
 use trunkline_resolve_queue::{
     Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At, SubjectState,
 };
+use trunkline_revert::Record as Reverted;
 use trunkline_session_store::Note;
 
 use super::made::{Made, name};
 use super::runs::OpenRun;
+use crate::notes::partial;
 use crate::notes::record::read;
 use crate::notes::resolve::{EVENT, GATED, GatedNote};
 use crate::words::path::relative_path;
@@ -75,25 +77,47 @@ pub(super) struct Candidates {
     recorded: HashSet<PatchSetId>,
     /// What is a candidate already.
     known: HashSet<(RunId, Vec<ProposalId>)>,
-    /// What a move has just left, which the end of its run would tell better.
+    /// The run that was opened last, and the message that it started from with its copies.
+    prompts: Option<(RunId, Vec<NodeId>)>,
+    /// What a move has left together with the prompt of its run.
     left: Option<Candidate>,
     /// Each node's parent and how far it is from the root.
     lines: HashMap<NodeId, (NodeId, u32)>,
 }
 
 impl Candidates {
-    /// Takes in where a node stands.
-    pub(super) fn node(&mut self, id: NodeId, parent: Option<NodeId>, is_filed: bool) {
-        if let (Some(parent), false) = (parent, is_filed) {
+    /// Takes in a node. Where one follows right on a move that left the prompt of a run, that is a copy of it, and the run goes on.
+    pub(super) fn node(&mut self, made: &mut Made, id: NodeId, parent: Option<NodeId>, is_filed: bool) {
+        if is_filed {
+            return;
+        }
+        if let Some(left) = self.left.take() {
+            self.tell(made, left);
+        }
+        if let Some(parent) = parent {
             let depth = self.lines.get(&parent).map_or(0, |(_, depth)| *depth);
             self.lines.insert(id, (parent, depth.saturating_add(1)));
         }
     }
 
+    /// Takes in that a run was opened with this message.
+    pub(super) fn opened(&mut self, run: RunId, note: &Note) {
+        let prompt = serde_json::from_str::<partial::Opened>(&note.body).ok().map(|opened| opened.prompt);
+        self.prompts = Some((run, prompt.into_iter().collect()));
+    }
+
+    /// Takes in what a revert has copied: a run goes on from the copy of its prompt.
+    pub(super) fn copied(&mut self, note: &Note) {
+        let (Some((_, prompts)), Ok(record)) = (&mut self.prompts, read::<Reverted>(note)) else { return };
+        for link in record.rebased {
+            if prompts.contains(&link.original) {
+                prompts.push(link.copy);
+            }
+        }
+    }
+
     /// Takes in a patch set that was recorded.
     pub(super) fn recorded(&mut self, seq: u64, patch_set: PatchSet, at: Timestamp) {
-        // The end of a run tells again what was left: it stands for the branch that its prompt was on.
-        self.left.take_if(|left| left.patch_set.run() == patch_set.run());
         if self.recorded.insert(patch_set.id()) {
             self.keep(Candidate { seq, at, sequence: 0, of: CandidateOf::Run, patch_set });
         }
@@ -163,14 +187,18 @@ impl Candidates {
         }
     }
 
-    /// Takes in that the head went elsewhere: what was applied on the branch that it left is a candidate, unless the run ends with that.
+    /// Takes in that the head went elsewhere: what was applied on the branch that it left is a candidate.
+    ///
+    /// A run whose prompt is left ends in the batch of the move, and its own patch set tells the branch then. So the candidate of such a
+    /// move is kept back: a node that follows shows that the run goes on with a copy of its prompt.
     pub(super) fn moved(&mut self, made: &mut Made, run: Option<&OpenRun>, head_move: &HeadMove) {
-        self.settle(made);
+        // Here the end of the run follows: the same batch has a second move, as where a step back is accepted at once.
+        self.left = None;
         let Some(run) = run else { return };
         if self.applied.is_empty() {
             return;
         }
-        let left = self.left_by(head_move);
+        let (left, back) = self.exchanged_by(head_move);
         let on_it = left.iter().filter_map(|node| self.applied.get(node)).flatten();
         let mut ours: Vec<(u64, ProposalId)> =
             on_it.filter(|(_, _, of)| *of == run.id).map(|(seq, id, _)| (*seq, *id)).collect();
@@ -181,22 +209,26 @@ impl Candidates {
             return;
         }
         let named = PatchSetId::new(name("candidate", run.id.uuid(), made.seq, 0));
-        if let Ok(patch_set) = patch_set(named, (run.id, run.base), &entries) {
-            let of = CandidateOf::Branch { end: head_move.from, applied };
-            self.left = Some(Candidate { seq: made.seq, at: head_move.at, sequence: 0, of, patch_set });
+        let Ok(patch_set) = patch_set(named, (run.id, run.base), &entries) else { return };
+        let of = CandidateOf::Branch { end: head_move.from, applied };
+        let candidate = Candidate { seq: made.seq, at: head_move.at, sequence: 0, of, patch_set };
+        let prompts =
+            self.prompts.as_ref().filter(|(of, _)| *of == run.id).map(|(_, prompts)| prompts.as_slice());
+        let has = |nodes: &[NodeId]| prompts.unwrap_or_default().iter().any(|prompt| nodes.contains(prompt));
+        match has(&left) && !has(&back) {
+            true => self.left = Some(candidate),
+            false => self.tell(made, candidate),
         }
     }
 
-    /// Takes in that the run went on after a move, or that nothing more comes.
-    pub(super) fn settle(&mut self, made: &mut Made) {
-        let Some(mut left) = self.left.take() else { return };
-        if let CandidateOf::Branch { applied, .. } = &left.of {
-            self.known.insert((left.patch_set.run(), applied.clone()));
+    fn tell(&mut self, made: &mut Made, mut candidate: Candidate) {
+        if let CandidateOf::Branch { applied, .. } = &candidate.of {
+            self.known.insert((candidate.patch_set.run(), applied.clone()));
         }
-        let sequence = self.next_of(left.patch_set.run());
-        left.patch_set = left.patch_set.with_sequence(sequence);
-        made.push_of(left.seq, Ok(left.patch_set.clone()));
-        self.keep(left);
+        let sequence = self.next_of(candidate.patch_set.run());
+        candidate.patch_set = candidate.patch_set.with_sequence(sequence);
+        made.push_of(candidate.seq, Ok(candidate.patch_set.clone()));
+        self.keep(candidate);
     }
 
     /// Takes in that a run has its verdict.
@@ -204,24 +236,20 @@ impl Candidates {
         self.left.take_if(|left| left.patch_set.run() == run);
     }
 
-    /// Returns the nodes that a move takes off the trunk.
-    fn left_by(&self, head_move: &HeadMove) -> Vec<NodeId> {
+    /// Returns the nodes that a move takes off the trunk, and those that it brings back.
+    fn exchanged_by(&self, head_move: &HeadMove) -> (Vec<NodeId>, Vec<NodeId>) {
         let line = |node: NodeId| self.lines.get(&node).copied();
         let depth = |node: NodeId| line(node).map_or(0, |(_, depth)| depth);
         let (mut from, mut to) = (head_move.from, head_move.to);
-        let mut left = Vec::new();
+        let (mut left, mut back) = (Vec::new(), Vec::new());
         while from != to {
             let climbs = depth(from) >= depth(to);
             let Some((parent, _)) = line(if climbs { from } else { to }) else { break };
-            match climbs {
-                true => {
-                    left.push(from);
-                    from = parent;
-                }
-                false => to = parent,
-            }
+            let (nodes, at) = if climbs { (&mut left, &mut from) } else { (&mut back, &mut to) };
+            nodes.push(*at);
+            *at = parent;
         }
-        left
+        (left, back)
     }
 
     /// Returns whether a call was not allowed to run.
