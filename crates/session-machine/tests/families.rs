@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_decision_objects::{Object, ObjectName};
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Entry, NodeId, Timestamp};
 use trunkline_resolve_queue::{ActorKind, Queue};
 use trunkline_session_machine::Proposal;
 use trunkline_session_machine::reading::family::{
@@ -263,4 +263,37 @@ fn what_was_chosen_is_a_candidate_after_the_end_of_its_run() {
         );
         assert_eq!(family_of(&log_of(&play.log)).violations(), [], "{end}");
     }
+}
+
+/// No session writes such a log; who only looks is not caught in it.
+#[test]
+fn a_log_whose_nodes_hang_on_themselves_is_read_to_its_end() {
+    let play = play(
+        r#"
+        folder
+        approval always
+        propose c1 a = first
+        model: edit c1 {"path":"a"}
+        > write
+        back n1 not so
+        "#,
+    );
+    for loops in [|id: u32| id, |id: u32| 5 - id] {
+        let mut log = play.log.clone();
+        for record in &mut log {
+            if let Record::Entry(Entry::Node { id, parent, .. }) = record
+                && (2..4).contains(&id.index())
+            {
+                *parent = Some(NodeId::new(loops(u32::try_from(id.index()).unwrap())));
+            }
+        }
+        assert_eq!(
+            candidates(&log_of(&log)).len(),
+            family_of(&log_of(&log)).iter().filter(is_patch_set).count()
+        );
+    }
+}
+
+fn is_patch_set(object: &&Object) -> bool {
+    matches!(object, Object::PatchSet(_))
 }

@@ -94,9 +94,10 @@ impl Candidates {
         if let Some(left) = self.left.take() {
             self.tell(made, left);
         }
-        if let Some(parent) = parent {
+        // A parent is older: what a damaged log says otherwise would lead in a circle.
+        if let Some(parent) = parent.filter(|parent| *parent < id) {
             let depth = self.lines.get(&parent).map_or(0, |(_, depth)| *depth);
-            self.lines.insert(id, (parent, depth.saturating_add(1)));
+            self.lines.entry(id).or_insert((parent, depth.saturating_add(1)));
         }
     }
 
@@ -242,6 +243,7 @@ impl Candidates {
         let depth = |node: NodeId| line(node).map_or(0, |(_, depth)| depth);
         let (mut from, mut to) = (head_move.from, head_move.to);
         let (mut left, mut back) = (Vec::new(), Vec::new());
+        // Ends in every log: each step leads to an older node.
         while from != to {
             let climbs = depth(from) >= depth(to);
             let Some((parent, _)) = line(if climbs { from } else { to }) else { break };
