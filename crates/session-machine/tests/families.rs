@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use serde_json::json;
-use trunkline_decision_objects::{Object, ObjectName};
+use trunkline_decision_objects::{Decision, IntentEventKind, Object, ObjectName};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 use trunkline_resolve_queue::{ActorKind, Queue};
 use trunkline_session_machine::Proposal;
@@ -156,12 +156,12 @@ fn plans_are_told_with_what_a_person_made_of_them() {
     assert_eq!(family_of(&log_of(&play.log)).violations(), []);
     let shown: Vec<String> = told(&play.log).iter().map(|line| line.trim_start().to_owned()).collect();
     expect![[r#"
-          3 intent 1: analysis_frames=[] parents=[] prompt=write a version=1
-          4 run 1: goal=write a intent=intent 1 version=1
-          4 run_event 1: run=run 1 state=created version=1
-          6 plan 1: frames=[] intent=intent 1 parents=[] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"},{"checks":"\"it \\\"is\\\" there\"","description":"look at it","id":"01900000-0000-7000-8000-000000000003"}] version=1
-          7 plan 2: frames=[] intent=intent 1 parents=["plan 1"] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"}] version=1
-          7 step_event 1: consumed=[] plan=plan 2 produced=[] run=run 1 state=pending step=01900000-0000-7000-8000-000000000002 version=1"#]].assert_eq(&shown.join("\n"));
+        3 intent 1: analysis_frames=[] parents=[] prompt=write a version=1
+        4 run 1: goal=write a intent=intent 1 version=1
+        4 run_event 1: run=run 1 state=created version=1
+        6 plan 1: frames=[] intent=intent 1 parents=[] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"},{"checks":"\"it \\\"is\\\" there\"","description":"look at it","id":"01900000-0000-7000-8000-000000000003"}] version=1
+        7 plan 2: frames=[] intent=intent 1 parents=["plan 1"] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"}] version=1
+        7 step_event 1: consumed=[] plan=plan 2 produced=[] run=run 1 state=pending step=01900000-0000-7000-8000-000000000002 version=1"#]].assert_eq(&shown.join("\n"));
 }
 
 #[test]
@@ -296,4 +296,65 @@ fn a_log_whose_nodes_hang_on_themselves_is_read_to_its_end() {
 
 fn is_patch_set(object: &&Object) -> bool {
     matches!(object, Object::PatchSet(_))
+}
+
+/// A rollback brings back what the one before took back, so the intent ends with that commit.
+#[test]
+fn a_rollback_of_a_rollback_gives_an_intent_its_commit_back() {
+    let play = play(
+        r#"
+        hush
+        intents
+        commits
+        approval always
+        task write a
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: I wrote a.
+        > write a, please
+        done a is there
+        "#,
+    );
+    let decided = play.log.iter().find_map(|record| match record {
+        Record::Note(note) if note.kind == "decided" => Decision::parse(note.body.as_bytes()).ok(),
+        _ => None,
+    });
+    let committed = decided.expect("the run has ended").id().to_string();
+    let id = |number: usize| format!("01900000-0000-7000-8000-{number:012}");
+    let released = |rollbacks: usize| {
+        let mut log = play.log.clone();
+        let done = log.pop().expect("the task is done");
+        let mut undone = committed.clone();
+        for number in 1..=rollbacks {
+            let (run, at) = (id(number), r#""at":"2023-11-14T22:13:21Z""#);
+            let by = r#"{"kind":"human","id":"user"}"#;
+            let opened = json!({ "prompt": "n1", "base": {}, "run": format!(r#"{{"type":"run","version":1,"id":"{run}",{at},"actor":{by},"goal":"undo"}}"#) });
+            let decision = format!(
+                r#"{{"type":"decision","version":1,"id":"{}","run":"{run}",{at},"decided_by":{by},"verdict":{{"kind":"rollback","of":"{undone}"}},"evidence":[],"considered":[]}}"#,
+                id(100 + number)
+            );
+            assert!(
+                Decision::parse(decision.as_bytes()).is_ok(),
+                "{:?}",
+                Decision::parse(decision.as_bytes())
+            );
+            let note = |kind: &str, body: String| {
+                Record::Note(Note::new("decision", kind, Timestamp(START + 1000), body))
+            };
+            log.extend([note("opened", opened.to_string()), note("decided", decision)]);
+            undone = id(100 + number);
+        }
+        log.push(done);
+        let family = family_of(&log_of(&log));
+        let standing = family.standing();
+        let said = family.iter().find_map(|object| match object {
+            Object::IntentEvent(event) => Some(event.content().kind.clone()),
+            _ => None,
+        });
+        let Some(IntentEventKind::Completed { result_commit }) = said else { panic!("the intent has ended") };
+        let release = standing.intents.values().next().and_then(|intent| intent.release);
+        assert_eq!(result_commit, release.map(|(commit, _)| commit), "{rollbacks}");
+        result_commit.is_some()
+    };
+    assert_eq!([0, 1, 2, 3].map(released), [true, false, true, false]);
 }

@@ -4,7 +4,7 @@
 //! intent ends with the last of its tasks: fulfilled, with the commit that shows it if there is one, if one of them is done, and else
 //! given up. An intent without a task has nothing that could end it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use trunkline_decision_objects::{
     Actor, Decision, DecisionId, EventId, GitOid, IntentEvent, IntentEventContent, IntentEventKind, IntentId,
@@ -20,8 +20,10 @@ use super::runs::Runs;
 pub(super) struct Purposes {
     intents: HashMap<IntentId, Wanted>,
     tasks: HashMap<TaskId, Piece>,
-    /// For which intent each commit is.
-    committed: HashMap<DecisionId, IntentId>,
+    /// The rollback of each decision that was rolled back, of several the first; it came later than what it undoes.
+    rollbacks: HashMap<DecisionId, DecisionId>,
+    /// The decisions so far.
+    decided: HashSet<DecisionId>,
 }
 
 #[derive(Default)]
@@ -88,6 +90,10 @@ impl Purposes {
     }
 
     fn decided(&mut self, made: &mut Made, decision: &Decision, runs: &Runs, at: Timestamp) {
+        // Said again it is nothing new, and a rollback of what comes later would lead in a circle.
+        if self.decided.contains(&decision.id()) {
+            return;
+        }
         let Some(record) = runs.record(decision.run()) else { return };
         let opening = record.opening();
         match decision.verdict() {
@@ -96,16 +102,14 @@ impl Purposes {
                     && let Some(intent) = self.intents.get_mut(&id)
                 {
                     intent.commits.push((decision.id(), *commit));
-                    self.committed.insert(decision.id(), id);
                 }
             }
-            Verdict::Rollback { of, .. } => {
-                if let Some(intent) = self.committed.remove(of).and_then(|id| self.intents.get_mut(&id)) {
-                    intent.commits.retain(|(by, _)| by != of);
-                }
+            Verdict::Rollback { of, .. } if self.decided.contains(of) => {
+                self.rollbacks.entry(*of).or_insert(decision.id());
             }
             _ => {}
         }
+        self.decided.insert(decision.id());
         let (true, Some(id)) = (decision.consequences().task_fails(), opening.task) else { return };
         let Some(task) = self.tasks.get_mut(&id).filter(|task| !task.state.is_terminal()) else { return };
         task.state = TaskState::Failed;
@@ -134,7 +138,9 @@ impl Purposes {
         }
         let kind = match wanted.is_fulfilled {
             true => {
-                IntentEventKind::Completed { result_commit: wanted.commits.last().map(|(_, commit)| *commit) }
+                let holds = |(by, _): &&(DecisionId, GitOid)| !is_undone(&self.rollbacks, *by);
+                let newest = wanted.commits.iter().rev().find(holds);
+                IntentEventKind::Completed { result_commit: newest.map(|(_, commit)| *commit) }
             }
             false => IntentEventKind::Cancelled,
         };
@@ -142,6 +148,12 @@ impl Purposes {
         let named = EventId::new(name("intent_event", id.uuid(), made.seq, 0));
         made.push(header(named, at, by).and_then(|header| IntentEvent::new(header, content)));
     }
+}
+
+/// Whether a decision is undone now: a rollback undoes, and one of a rollback brings back.
+fn is_undone(rollbacks: &HashMap<DecisionId, DecisionId>, decision: DecisionId) -> bool {
+    let rollbacks = std::iter::successors(rollbacks.get(&decision), |by| rollbacks.get(by));
+    rollbacks.count() % 2 == 1
 }
 
 fn say(
