@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_decision_objects::{Decision, IntentEventKind, Object, ObjectName};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
-use trunkline_resolve_queue::{ActorKind, Queue};
+use trunkline_resolve_queue::{ActorKind, Queue, State};
 use trunkline_session_machine::Proposal;
 use trunkline_session_machine::reading::family::{
     Candidate, CandidateOf, candidates, family_of, projected_objects,
@@ -296,6 +296,29 @@ fn a_log_whose_nodes_hang_on_themselves_is_read_to_its_end() {
 
 fn is_patch_set(object: &&Object) -> bool {
     matches!(object, Object::PatchSet(_))
+}
+
+/// Who reads the family sees in which runs files were changed: a command that was allowed changes none that it shows, and a plan none.
+#[test]
+fn what_was_allowed_and_shows_in_no_file_patches_nothing() {
+    let play = play(
+        r#"
+        plans
+        intents
+        model: propose_plan c1 {"title":"t","steps":["make it"]}
+        > make
+        approve p1
+        model: shell c2 {"command":"make"}
+        resume
+        approve p2
+        model: It is made.
+        resume
+        "#,
+    );
+    let applied = play.state.resolve.queue.iter().filter(|entry| entry.state == State::Applied).count();
+    assert_eq!(applied, 2, "{}", play.told);
+    let told = told(&play.log);
+    assert!(!told.iter().any(|line| line.contains("patching")), "{told:#?}");
 }
 
 /// A rollback brings back what the one before took back, so the intent ends with that commit.

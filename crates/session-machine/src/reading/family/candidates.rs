@@ -159,8 +159,9 @@ impl Candidates {
                 self.staged.insert(id, (run.id, run.base));
             }
             (At::Applied, Some(run)) => {
-                let entry = self.queue.get(id).filter(|entry| writes_files(entry));
-                let call = entry.and_then(|entry| entry.proposal.call.as_ref()?.node.parse().ok());
+                // What was approved and shows in no file, as a command or a plan, patches nothing.
+                let entry = self.queue.get(id).filter(|entry| writes_files(entry))?;
+                let call = entry.proposal.call.as_ref().and_then(|call| call.node.parse().ok());
                 if let Some(node) = call {
                     self.applied.entry(node).or_default().push((made.seq, id, run.id));
                 }
