@@ -75,6 +75,7 @@ proptest! {
         let violations: Vec<String> = family.violations().iter().map(ToString::to_string).collect();
         prop_assert!(violations.is_empty(), "{violations:#?}\n{}", play.told);
         prop_assert_eq!(family.clashes().count(), 0);
+        prop_assert!(projected_objects(&log).is_sorted_by_key(|(seq, _)| *seq));
         let again: Vec<_> = projected_objects(&log).into_iter().map(|(_, object)| object.print()).collect();
         let first: Vec<_> = projected_objects(&log).into_iter().map(|(_, object)| object.print()).collect();
         prop_assert_eq!(again, first);

@@ -43,7 +43,10 @@ pub fn family_of(log: &Log) -> Family {
 
 /// Returns the objects of [`family_of`] with the numbers of the records that they stand in, or follow from, in the order of the log.
 pub fn projected_objects(log: &Log) -> Vec<(u64, Object)> {
-    walk(log).made.objects
+    let mut objects = walk(log).made.objects;
+    // What a run has used is only known to fit when it ends, and stands where it was used all the same.
+    objects.sort_by_key(|(seq, _)| *seq);
+    objects
 }
 
 /// Returns what was changed or to be changed in the runs of a session and could be chosen, in the order of the log.
