@@ -18,7 +18,9 @@ mod verdicts;
 use std::collections::{BTreeMap, HashMap, btree_map, hash_map};
 
 pub use rule::{Relation, Rule, Violation};
-pub use standing::{IntentStanding, PlanStanding, RunStanding, Standing, StepStanding, TaskStanding};
+pub use standing::{
+    IntentStanding, PlanStanding, PlanState, RunStanding, Standing, StepStanding, TaskStanding,
+};
 
 use crate::{Digest, Object, ObjectName};
 

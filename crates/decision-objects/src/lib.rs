@@ -48,8 +48,8 @@ pub use events::{
 };
 pub use evidence::{Evidence, EvidenceKind, Finding};
 pub use family::{
-    Added, Family, IntentStanding, PlanStanding, Relation, Rule, RunStanding, Standing, StepStanding,
-    TaskStanding, Violation,
+    Added, Family, IntentStanding, PlanStanding, PlanState, Relation, Rule, RunStanding, Standing,
+    StepStanding, TaskStanding, Violation,
 };
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;

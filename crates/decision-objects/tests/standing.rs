@@ -307,6 +307,48 @@ fn a_plan_is_selected_or_worked_by_or_the_only_one_that_is_not_revised() {
 }
 
 #[test]
+fn a_plan_is_finished_dropped_superseded_closed_or_open() {
+    let mut lines = Vec::new();
+    let stands = |world: &World| {
+        let standing = standing(world);
+        let plans = standing.plans.iter().map(|(id, plan)| format!("{} {}", short(*id), plan.state.as_str()));
+        format!("{}; {}", plans.collect::<Vec<_>>().join(", "), intent(world, 1))
+    };
+    let step = |world: &mut World, plan: u128, run: u128, state: &str| {
+        let of = format!(r#""plan":"{}","step":"{}","run":"{}""#, id(plan), id(plan), id(run));
+        world.event("step_event", &format!(r#"{of},"state":"{state}","consumed":[],"produced":[]"#));
+    };
+    let mut world = with_task();
+    open(&mut world, 1);
+    // Of another step each, as two proposals have them.
+    for plan in [4, 5] {
+        let steps = format!(r#"{{"id":"{}","description":"do it"}}"#, id(plan));
+        let content = format!(r#""frames":[],"steps":[{steps}]"#);
+        world.put("plan", plan, &format!(r#""intent":"{}","parents":["{}"],{content}"#, id(1), id(2)));
+    }
+    lines.push(format!("two of one: {}", stands(&world)));
+    step(&mut world, 4, 1, "skipped");
+    lines.push(format!("one is dropped: {}", stands(&world)));
+    let mut both = world.clone();
+    step(&mut both, 5, 1, "skipped");
+    lines.push(format!("what dropped plans revise is good again: {}", stands(&both)));
+    let mut closed = world.clone();
+    step(&mut closed, 5, 1, "pending");
+    decide(&mut closed, 1, r#"{"kind":"other","label":"answered","reason":"it asked"}"#);
+    task_event(&mut closed, "done", "");
+    lines.push(format!("its task is done: {}", stands(&closed)));
+    step(&mut world, 5, 1, "progressing");
+    step(&mut world, 5, 1, "completed");
+    lines.push(format!("all of it is done: {}", stands(&world)));
+    expect![[r#"
+        two of one: plan 1 superseded, plan 2 superseded, plan 3 open, plan 4 open, plan 5 open; analyzed by intent_event 1
+        one is dropped: plan 1 superseded, plan 2 superseded, plan 3 open, plan 4 dropped, plan 5 open; analyzed by intent_event 1, plan 5
+        what dropped plans revise is good again: plan 1 superseded, plan 2 open, plan 3 open, plan 4 dropped, plan 5 dropped; analyzed by intent_event 1, plan 2
+        its task is done: plan 1 superseded, plan 2 superseded, plan 3 open, plan 4 dropped, plan 5 closed; completed by task_event 4, plan 5
+        all of it is done: plan 1 superseded, plan 2 superseded, plan 3 open, plan 4 dropped, plan 5 finished; analyzed by intent_event 1, plan 5"#]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
 fn a_step_stands_over_all_runs_and_revisions() {
     let mut lines = Vec::new();
     let mut world = with_task();
@@ -319,7 +361,7 @@ fn a_step_stands_over_all_runs_and_revisions() {
         let plans = standing.plans.values().map(|plan| {
             let step = plan.steps.first().expect("each has one");
             let state = step.state.map_or("-", StepState::as_str);
-            format!("{state} by {}{}", said_by(step.by), if plan.is_finished() { ", finished" } else { "" })
+            format!("{state} by {}, {}", said_by(step.by), plan.state.as_str())
         });
         plans.collect::<Vec<_>>().join(" | ")
     };
@@ -340,11 +382,11 @@ fn a_step_stands_over_all_runs_and_revisions() {
     roll_back(&mut world, 9, 2);
     lines.push(format!("2, that run was rolled back: {}", stands(&world)));
     expect![[r#"
-        3: - by - | - by - | - by -
-        2, failed in the first run: failed by step_event 3 | failed by step_event 3 | - by -
-        2, begun in the next, by a revision: progressing by step_event 5 | progressing by step_event 5 | - by -
-        1, completed once: completed by step_event 6, finished | completed by step_event 6, finished | - by -
-        2, that run was rolled back: pending by step_event 7 | pending by step_event 7 | - by -"#]].assert_eq(&lines.join("\n"));
+        3: - by -, superseded | - by -, open | - by -, open
+        2, failed in the first run: failed by step_event 3, superseded | failed by step_event 3, open | - by -, open
+        2, begun in the next, by a revision: progressing by step_event 5, superseded | progressing by step_event 5, open | - by -, open
+        1, completed once: completed by step_event 6, finished | completed by step_event 6, finished | - by -, open
+        2, that run was rolled back: pending by step_event 7, superseded | pending by step_event 7, open | - by -, open"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

@@ -161,6 +161,7 @@ fn plans_are_told_with_what_a_person_made_of_them() {
         4 run_event 1: run=run 1 state=created version=1
         6 plan 1: frames=[] intent=intent 1 parents=[] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"},{"checks":"\"it \\\"is\\\" there\"","description":"look at it","id":"01900000-0000-7000-8000-000000000003"}] version=1
         7 plan 2: frames=[] intent=intent 1 parents=["plan 1"] steps=[{"checks":"\"it \\\"is\\\" there\"","description":"write a","id":"01900000-0000-7000-8000-000000000002"}] version=1
+        7 selection 1: intent=intent 1 plan=plan 2 version=1
         7 step_event 1: consumed=[] plan=plan 2 produced=[] run=run 1 state=pending step=01900000-0000-7000-8000-000000000002 version=1"#]].assert_eq(&shown.join("\n"));
 }
 
@@ -319,6 +320,41 @@ fn what_was_allowed_and_shows_in_no_file_patches_nothing() {
     assert_eq!(applied, 2, "{}", play.told);
     let told = told(&play.log);
     assert!(!told.iter().any(|line| line.contains("patching")), "{told:#?}");
+}
+
+#[test]
+fn a_plan_that_is_approved_is_selected_and_one_that_is_refused_is_dropped() {
+    let play = play(
+        r#"
+        plans
+        intents
+        model: propose_plan c1 {"title":"t","steps":["make it","burn it"]}
+        > make
+        discard p1 nothing is burnt
+        model: propose_plan c2 {"title":"t","steps":["make it"]}
+        resume
+        edit p2 t\n1. make it well
+        model: It is made.
+        resume
+        "#,
+    );
+    let log = log_of(&play.log);
+    let family = family_of(&log);
+    assert_eq!(family.violations(), []);
+    let told: Vec<String> = told(&play.log)
+        .into_iter()
+        .filter(|line| line.contains("step_event") || line.contains(" selection "))
+        .collect();
+    expect![[r#"
+         10 step_event 1: consumed=[] plan=plan 1 produced=[] reason=the plan was refused: nothing is burnt run=run 1 state=skipped step=00000000-0000-7000-8000-000000000004 version=1
+         10 step_event 2: consumed=[] plan=plan 1 produced=[] reason=the plan was refused: nothing is burnt run=run 1 state=skipped step=00000000-0000-7000-8000-000000000005 version=1
+         19 selection 1: intent=intent 1 plan=plan 3 version=1
+         19 step_event 3: consumed=[] plan=plan 3 produced=[] run=run 1 state=pending step=00000000-0000-7000-8000-000000000009 version=1"#]].assert_eq(&told.join("\n"));
+    let standing = family.standing();
+    let plans: Vec<&str> = standing.plans.values().map(|plan| plan.state.as_str()).collect();
+    assert_eq!(plans, ["dropped", "superseded", "open"]);
+    let selected = standing.intents.values().next().and_then(|intent| intent.plan);
+    assert_eq!(selected, standing.plans.keys().last().copied());
 }
 
 /// A rollback brings back what the one before took back, so the intent ends with that commit.

@@ -61,7 +61,8 @@ pub struct IntentStanding {
     ///
     /// 1. That of the last [`Selection`](crate::Selection) for the intent.
     /// 2. That which the latest run for the intent names.
-    /// 3. The only one for the intent that no other plan revises; none if there are several, until one is selected.
+    /// 3. The only one for the intent that was not dropped and that no other such plan revises; none if there are several, until one
+    ///    is selected.
     ///
     /// A plan for another intent is passed over, whoever names it.
     pub plan: Option<PlanId>,
@@ -80,6 +81,8 @@ pub struct IntentStanding {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanStanding {
+    /// Its state.
+    pub state: PlanState,
     /// Its steps, in its order.
     pub steps: Vec<StepStanding>,
     /// The plans that name it as a parent, in the order of their names; it is a head if there are none.
@@ -87,12 +90,49 @@ pub struct PlanStanding {
 }
 
 impl PlanStanding {
-    /// Whether every step is completed or skipped. A plan without steps is not finished: nothing was planned.
+    /// Whether every step is completed or skipped, and not all are skipped. A plan without steps is not finished: nothing was planned.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let ended =
-            |step: &StepStanding| matches!(step.state, Some(StepState::Completed | StepState::Skipped));
-        !self.steps.is_empty() && self.steps.iter().all(ended)
+        let is = |step: &StepStanding, state: StepState| step.state == Some(state);
+        let has_ended = |step: &StepStanding| is(step, StepState::Completed) || is(step, StepState::Skipped);
+        self.steps.iter().all(has_ended) && self.steps.iter().any(|step| is(step, StepState::Completed))
+    }
+
+    /// Whether each of its steps was skipped, as those of a plan are that was refused.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        !self.steps.is_empty() && self.steps.iter().all(|step| step.state == Some(StepState::Skipped))
+    }
+}
+
+/// What a plan is good for now; the first line that holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PlanState {
+    /// [All of it is done](PlanStanding::is_finished).
+    Finished,
+    /// [Each of its steps was skipped](PlanStanding::is_dropped).
+    Dropped,
+    /// A plan that was not dropped revises it, or its intent is worked by [another one](IntentStanding::plan).
+    Superseded,
+    /// Its intent has ended, and of some step nobody has said what it came to.
+    Closed,
+    /// It can be worked by.
+    #[default]
+    Open,
+}
+
+impl PlanState {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Dropped => "dropped",
+            Self::Superseded => "superseded",
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
     }
 }
 
@@ -192,6 +232,12 @@ impl Standing {
         self.intents.iter().filter(|(_, intent)| intent.revised_by.is_empty()).map(|(&id, _)| id)
     }
 
+    /// Whether a plan was not dropped, and no other such plan revises it.
+    fn is_current(&self, plan: PlanId) -> bool {
+        let dropped = |plan: &PlanId| self.plans.get(plan).is_some_and(PlanStanding::is_dropped);
+        !dropped(&plan) && self.plans.get(&plan).is_some_and(|known| known.revised_by.iter().all(dropped))
+    }
+
     /// The plans that no plan revises, in the order of their names.
     pub fn head_plans(&self) -> impl Iterator<Item = PlanId> {
         self.plans.iter().filter(|(_, plan)| plan.revised_by.is_empty()).map(|(&id, _)| id)
@@ -232,6 +278,7 @@ impl Family {
         standing.tasks = self.tasks_standing(&standing.runs, &decisions);
         standing.plans = self.plans_standing(&standing.runs);
         standing.intents = self.intents_standing(&standing, &decisions, &undone);
+        self.say_of_plans(&mut standing);
         standing.release = intents::release_of_all(&decisions, &undone);
         standing
     }

@@ -23,7 +23,7 @@ use trunkline_message_tree::Entry;
 use trunkline_session_store::{Log, Note, Record};
 
 use self::calls::Calls;
-use self::candidates::Candidates;
+use self::candidates::{Came, Candidates};
 pub use self::candidates::{Candidate, CandidateOf};
 use self::made::{Made, header, name, not_before, person};
 use self::plans::Plans;
@@ -163,8 +163,13 @@ impl Walk {
             (revert::LAYER, revert::DRAINED) => self.candidates.copied(note),
             (resolve::LAYER, _) => {
                 self.plans.note(&mut self.made, self.runs.open(), note);
-                if let Some(applied) = self.candidates.note(&mut self.made, self.runs.open(), note) {
-                    self.runs.patches(&mut self.made, note.at, &applied);
+                match self.candidates.note(&mut self.made, self.runs.open(), note) {
+                    Some(Came::Applied(id)) => self.runs.patches(&mut self.made, note.at, id),
+                    Some(Came::Refused(id)) => {
+                        let refusal = self.candidates.refusal(id);
+                        self.plans.refused(&mut self.made, self.runs.open(), (id, refusal), note.at);
+                    }
+                    None => {}
                 }
             }
             _ => {}

@@ -92,7 +92,7 @@ fn lines(family: &Family, standing: &Standing) -> Vec<Value> {
     for (id, plan) in &standing.plans {
         let step = |step: &trunkline_runtime::decision_objects::StepStanding| json!({ "step": step.step.to_string(), "state": step.state.map(|state| state.as_str()), "by": said(step.by) });
         lines.push(json!({
-            "version": 1, "kind": "plan", "id": id.to_string(), "finished": plan.is_finished(),
+            "version": 1, "kind": "plan", "id": id.to_string(), "state": plan.state.as_str(), "finished": plan.is_finished(),
             "steps": plan.steps.iter().map(step).collect::<Vec<_>>(),
             "revised_by": texts(&mut plan.revised_by.iter().map(ToString::to_string)),
         }));
@@ -219,9 +219,8 @@ impl Shown<'_> {
         for object in self.family.iter() {
             let Object::Plan(plan) = object else { continue };
             let Some(stands) = self.standing.plans.get(&plan.id()) else { continue };
-            let state = if stands.is_finished() { "finished" } else { "open" };
             let words = count(stands.steps.len(), "step");
-            page.push_str(&self.line("plan", plan.id(), state, &words, None));
+            page.push_str(&self.line("plan", plan.id(), stands.state.as_str(), &words, None));
             for (step, content) in stands.steps.iter().zip(&plan.content().steps) {
                 let state = step.state.map_or("-", |state| state.as_str());
                 let words = one_line(content.description.as_str(), WORDS);

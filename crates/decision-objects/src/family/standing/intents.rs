@@ -63,12 +63,8 @@ impl Family {
                         selected.insert(intent, plan);
                     }
                 }
-                Object::Plan(plan) => {
-                    let is_head =
-                        standing.plans.get(&plan.id()).is_some_and(|plan| plan.revised_by.is_empty());
-                    if is_head {
-                        heads.entry(plan.content().intent).or_default().push(plan.id());
-                    }
+                Object::Plan(plan) if standing.is_current(plan.id()) => {
+                    heads.entry(plan.content().intent).or_default().push(plan.id());
                 }
                 Object::Intent(intent) => {
                     for &parent in &intent.content().parents {

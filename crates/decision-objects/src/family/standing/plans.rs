@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Family, PlanStanding, RunStanding, StepStanding};
-use crate::{IntentId, Object, ObjectName, PlanId, RunId, StepId, StepState};
+use super::{Family, PlanStanding, PlanState, RunStanding, Standing, StepStanding};
+use crate::{IntentId, IntentState, Object, ObjectName, PlanId, RunId, StepId, StepState};
 
 impl Family {
     pub(super) fn plans_standing(
@@ -31,9 +31,39 @@ impl Family {
             });
             let mut revised_by = revisions.remove(&plan.id()).unwrap_or_default();
             revised_by.sort_unstable();
-            (plan.id(), PlanStanding { steps: steps.collect(), revised_by })
+            // What it is depends on which plan its intent is worked by; that is said when this is known.
+            (plan.id(), PlanStanding { state: PlanState::Open, steps: steps.collect(), revised_by })
         });
         standing.collect()
+    }
+
+    /// Says of each plan what it is good for, when it is known how its intent stands.
+    pub(super) fn say_of_plans(&self, standing: &mut Standing) {
+        let mut states = Vec::new();
+        for object in self.iter() {
+            let Object::Plan(plan) = object else { continue };
+            let Some(stands) = standing.plans.get(&plan.id()) else { continue };
+            let intent = standing.intents.get(&plan.content().intent);
+            let by_another = intent.and_then(|intent| intent.plan).is_some_and(|other| other != plan.id());
+            let has_ended = intent.and_then(|intent| intent.state).is_some_and(IntentState::is_terminal);
+            let state = if stands.is_finished() {
+                PlanState::Finished
+            } else if stands.is_dropped() {
+                PlanState::Dropped
+            } else if by_another || !standing.is_current(plan.id()) {
+                PlanState::Superseded
+            } else if has_ended {
+                PlanState::Closed
+            } else {
+                PlanState::Open
+            };
+            states.push((plan.id(), state));
+        }
+        for (plan, state) in states {
+            if let Some(stands) = standing.plans.get_mut(&plan) {
+                stands.state = state;
+            }
+        }
     }
 
     /// What is said of each step of the plans for an intent.

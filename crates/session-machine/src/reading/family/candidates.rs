@@ -13,7 +13,7 @@ use trunkline_decision_objects::{
 };
 use trunkline_message_tree::{HeadMove, NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At, SubjectState,
+    Decision, Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At, SubjectState, Verdict,
 };
 use trunkline_revert::Record as Reverted;
 use trunkline_session_store::Note;
@@ -59,6 +59,14 @@ pub enum CandidateOf {
         /// The proposals, in the order in which they were applied.
         applied: Vec<ProposalId>,
     },
+}
+
+/// What a note makes of a proposal that others are told of.
+pub(super) enum Came {
+    /// It was applied, and changes files.
+    Applied(ProposalId),
+    /// It was refused, or its time has passed: nothing follows.
+    Refused(ProposalId),
 }
 
 /// What is known of candidates so far.
@@ -137,8 +145,8 @@ impl Candidates {
         self.found.push(candidate);
     }
 
-    /// Takes in a note of what was proposed. Returns the proposal, if it was applied.
-    pub(super) fn note(&mut self, made: &mut Made, run: Option<&OpenRun>, note: &Note) -> Option<String> {
+    /// Takes in a note of what was proposed. Returns what came of it, if that is told.
+    pub(super) fn note(&mut self, made: &mut Made, run: Option<&OpenRun>, note: &Note) -> Option<Came> {
         if note.kind == GATED {
             let GatedNote { call, proposal, .. } = read(note).ok()?;
             self.gates.insert((call.node, call.index), proposal);
@@ -165,9 +173,10 @@ impl Candidates {
                 if let Some(node) = call {
                     self.applied.entry(node).or_default().push((made.seq, id, run.id));
                 }
-                return Some(id.to_string());
+                return Some(Came::Applied(id));
             }
             (At::Superseded, _) => self.put_aside(made, id, note.at),
+            (At::Discarded | At::Expired, _) => return Some(Came::Refused(id)),
             _ => {}
         }
         None
@@ -253,6 +262,11 @@ impl Candidates {
             *at = parent;
         }
         (left, back)
+    }
+
+    /// Returns who has refused a proposal, and why.
+    pub(super) fn refusal(&self, id: ProposalId) -> Option<&Decision> {
+        self.queue.get(id)?.decision.as_ref().filter(|decision| decision.verdict == Verdict::Discard)
     }
 
     /// Returns whether a call was not allowed to run.

@@ -1,5 +1,7 @@
-//! What follows for plans: each that was proposed is one, what a person changed it into is its revision, and when one is approved its
-//! steps are what its run will come to.
+//! What follows for plans: each that was proposed is one, and what a person changed it into is its revision. One that is approved is
+//! selected, and its steps are what its run will come to; the steps of one that is refused are skipped.
+//!
+//! That a step is done is said by nothing in a log: who is asked of it is a person, and what they say is that the task is done.
 //!
 //! A plan is for an intent, so where a run names none its plans are no objects.
 
@@ -7,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 use trunkline_decision_objects::{
-    EventId, IntentId, Invalid, JsonText, NonBlank, Plan, PlanContent, PlanId, PlanStep, StepEvent,
-    StepEventContent, StepId, StepState,
+    Actor, Choice, EventId, IntentId, Invalid, JsonText, NonBlank, Plan, PlanContent, PlanId, PlanStep,
+    Selection, SelectionContent, StepEvent, StepEventContent, StepId, StepState,
 };
 use trunkline_message_tree::Timestamp;
-use trunkline_resolve_queue::{Actor as By, ActorKind, Change, Event as QueueEvent, ProposalId};
+use trunkline_resolve_queue::{Actor as By, ActorKind, Change, Decision, Event as QueueEvent, ProposalId};
 use trunkline_session_store::Note;
 use uuid::Uuid;
 
@@ -52,12 +54,45 @@ impl Plans {
                 }
                 let said = edited.as_ref().or_else(|| self.proposed.get(&proposal));
                 if let Some(said) = said.filter(|said| self.known.contains(&said.id)) {
-                    said.steps.iter().zip(0..).for_each(|(step, place)| {
-                        made.push(pending(made.seq, run, (said.id, step.id, place), note.at));
-                    });
+                    made.push(selected(made.seq, (run, intent), said.id, note.at));
+                    for (step, place) in said.steps.iter().zip(0..) {
+                        let pending = (StepState::Pending, None);
+                        made.push(step_event(
+                            made.seq,
+                            run,
+                            (said.id, step.id, place),
+                            pending,
+                            (note.at, harness()),
+                        ));
+                    }
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Takes in that a proposal was refused, or that its time has passed.
+    pub(super) fn refused(
+        &mut self,
+        made: &mut Made,
+        run: Option<&OpenRun>,
+        (id, refusal): (ProposalId, Option<&Decision>),
+        at: Timestamp,
+    ) {
+        let (Some(run), Some(said)) = (run, self.proposed.get(&id)) else { return };
+        if !self.known.contains(&said.id) {
+            return;
+        }
+        let why = match refusal.map(|refusal| refusal.reason.trim()) {
+            Some("") => "the plan was refused".to_owned(),
+            Some(reason) => format!("the plan was refused: {reason}"),
+            None => "the plan was not approved in time".to_owned(),
+        };
+        let by_person = refusal.is_some_and(|refusal| refusal.by.kind == ActorKind::Person);
+        for (step, place) in said.steps.iter().zip(0..) {
+            let skipped = (StepState::Skipped, NonBlank::new(why.as_str()).ok());
+            let by = if by_person { person() } else { harness() };
+            made.push(step_event(made.seq, run, (said.id, step.id, place), skipped, (at, by)));
         }
     }
 
@@ -100,24 +135,37 @@ fn plan_of(said: &PlanRecord, known: &HashSet<Uuid>, intent: IntentId) -> Result
     Ok(content)
 }
 
-/// Says that the run will come to a step of a plan that was approved.
-fn pending(
+/// Says that a person has chosen a plan, as they do by approving it.
+fn selected(
+    seq: u64,
+    (run, intent): (&OpenRun, IntentId),
+    plan: Uuid,
+    at: Timestamp,
+) -> Result<Selection, Invalid> {
+    let choice = Choice::Plan { intent, plan: PlanId::new(plan)? };
+    let id = EventId::new(name("selection", plan, seq, 0));
+    Selection::new(header(id, not_before(run.at, at), person()?)?, SelectionContent { choice, reason: None })
+}
+
+/// Says what is to become of a step of a plan in the run, and why.
+fn step_event(
     seq: u64,
     run: &OpenRun,
     (plan, step, place): (Uuid, Uuid, u32),
-    at: Timestamp,
+    (state, reason): (StepState, Option<NonBlank>),
+    (at, by): (Timestamp, Result<Actor, Invalid>),
 ) -> Result<StepEvent, Invalid> {
     let content = StepEventContent {
         plan: PlanId::new(plan)?,
         step: StepId::new(step)?,
         run: run.id,
-        state: StepState::Pending,
-        reason: None,
+        state,
+        reason,
         consumed: Vec::new(),
         produced: Vec::new(),
         spawned_task: None,
         outputs: None,
     };
     let id = EventId::new(name("step_event", plan, seq, place));
-    StepEvent::new(header(id, not_before(run.at, at), harness()?)?, content)
+    StepEvent::new(header(id, not_before(run.at, at), by?)?, content)
 }

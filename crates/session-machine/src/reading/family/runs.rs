@@ -8,6 +8,7 @@ use trunkline_decision_objects::{
     RunId, RunRecord, RunState, Timestamp as RunTime, Usage, UsageContent, Verdict,
 };
 use trunkline_message_tree::{Link, Message, NodeId, Timestamp};
+use trunkline_resolve_queue::ProposalId;
 use trunkline_revert::{Note as Learned, NoteKind};
 use trunkline_session_store::Note;
 
@@ -109,7 +110,7 @@ impl Runs {
     }
 
     /// Takes in that something proposed was applied in the open run.
-    pub(super) fn patches(&mut self, made: &mut Made, at: Timestamp, proposal: &str) {
+    pub(super) fn patches(&mut self, made: &mut Made, at: Timestamp, proposal: ProposalId) {
         self.goes_on(made, at, RunState::Patching, NonBlank::new(format!("{proposal} was applied")).ok());
     }
 
