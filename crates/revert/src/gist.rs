@@ -25,11 +25,20 @@ impl Gist {
     /// Beside what [`Digest::of_outcome`] leaves out, words that hold a digit and are not measures are left out: plain numbers,
     /// `req_8f3a`, `a1b2c3`.
     pub(crate) fn of(text: &str) -> Option<Self> {
+        Gist::but_for(text, Paths::AreWords)
+    }
+
+    /// Returns the same with all paths and names of files as they are.
+    pub(crate) fn with_paths(text: &str) -> Option<Self> {
+        Gist::but_for(text, Paths::Stay)
+    }
+
+    fn but_for(text: &str, paths: Paths) -> Option<Self> {
         if text.len() > MAX_BYTES {
             return None;
         }
-        let mut gist =
-            Words { text, at: 0, before: '\n', fnv: Fnv::default(), leaves_out: false, measures: false };
+        let fnv = Fnv::default();
+        let mut gist = Words { text, paths, at: 0, before: '\n', fnv, leaves_out: false, measures: false };
         while gist.step() {}
         Some(Gist { digest: gist.fnv.finish(), leaves_out: gist.leaves_out, measures: gist.measures })
     }
@@ -49,8 +58,16 @@ impl Gist {
     }
 }
 
+/// What becomes of a digit in a path.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Paths {
+    AreWords,
+    Stay,
+}
+
 struct Words<'a> {
     text: &'a str,
+    paths: Paths,
     at: usize,
     before: char,
     fnv: Fnv,
@@ -64,7 +81,12 @@ impl Words<'_> {
         let rest = &self.text[self.at..];
         let Some(next) = rest.chars().next() else { return false };
         let inside = is_of_word(self.before);
-        if (!inside || may_be_glued(self.before, rest))
+        if self.paths == Paths::Stay
+            && let Some(length) = path(rest, self.before)
+        {
+            self.fnv = self.fnv.write(&rest.as_bytes()[..length]);
+            self.take(length, 'a');
+        } else if (!inside || may_be_glued(self.before, rest))
             && let Some((kept, length)) = volatile_prefix(rest, self.before)
         {
             self.fnv = self.fnv.write(&rest.as_bytes()[..kept]).write(b"\0");
@@ -97,6 +119,24 @@ impl Words<'_> {
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// Returns the length of a path or the name of a file: `d3/f3`, `f3.txt`. What an address of a service has behind its host is none.
+fn path(rest: &str, before: char) -> Option<usize> {
+    let of_path = |c: char| is_of_word(c) || matches!(c, '/' | '.' | '-' | '+' | '~' | '@');
+    if of_path(before) {
+        return None;
+    }
+    // A sentence may end behind it.
+    let run = rest[..leading(rest, of_path)].trim_end_matches('.');
+    let port = before == ':' && run.starts_with(|c: char| c.is_ascii_digit());
+    if run.starts_with("//") || port || !run.contains(char::is_alphabetic) {
+        return None;
+    }
+    let ending = run.rsplit_once('.').map(|(_, ending)| ending);
+    let is_name = ending
+        .is_some_and(|ending| ending.len() <= 8 && ending.starts_with(|c: char| c.is_ascii_alphabetic()));
+    (run.contains('/') || is_name).then_some(run.len())
 }
 
 /// Returns the length of a number that says how far something is: `47%`, `4.7 %`, `3/40`, `3 of 40`.

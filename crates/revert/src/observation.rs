@@ -40,6 +40,10 @@ pub struct Seen {
     /// The same of the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_gist: Option<Digest>,
+    /// If those words of the arguments name what the call is about, as a path does: the arguments with these words. What asks for
+    /// another thing and is answered otherwise is other work, even where only numbers differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Digest>,
     /// Whether the outcome says how far something is, such as `47%`, `3/40` or `3 of 40`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measures: bool,
@@ -64,7 +68,15 @@ impl Seen {
         let measures = gist.is_some_and(|gist| gist.measures);
         let gist = gist.filter(left_out).map(|gist| gist.digest);
         let asked_gist = Gist::of(&call.arguments).filter(left_out).map(|gist| gist.digest);
-        Seen { residue, gist, asked_gist, measures, ..seen }
+        let about = Gist::with_paths(&call.arguments).map(|gist| gist.digest);
+        let about = about.filter(|about| asked_gist.is_some_and(|gist| gist != *about));
+        Seen { residue, gist, asked_gist, about, measures, ..seen }
+    }
+
+    /// Says that the tool only looks: then all of its arguments name what the call is about.
+    #[must_use]
+    pub fn only_looks(self) -> Self {
+        Seen { about: self.asked_gist.map(|_| self.arguments), ..self }
     }
 
     /// Returns a call from digests.
@@ -78,6 +90,7 @@ impl Seen {
             residue: None,
             gist: None,
             asked_gist: None,
+            about: None,
             measures: false,
         }
     }
@@ -109,11 +122,19 @@ impl Seen {
         Digest::of_all([self.asked(), gist, Digest::of("but for counters")])
     }
 
-    /// The call and its outcome but for counters and random names in both.
-    pub(crate) fn alike(&self) -> Digest {
+    /// The call and its outcome but for counters and random names in both. Where the call names what it is about, in one of them at
+    /// a time: of another thing that, and of the same answer the name.
+    pub(crate) fn alike(&self) -> impl Iterator<Item = Digest> {
         let asked = self.asked_gist.unwrap_or(self.arguments);
         let gist = self.gist.unwrap_or(self.outcome);
-        Digest::of_all([Digest::of(&self.tool), asked, gist, Digest::of("but for all counters")])
+        let of = |asked, answered| {
+            Digest::of_all([Digest::of(&self.tool), asked, answered, Digest::of("but for all counters")])
+        };
+        let (one, other) = match self.about {
+            Some(about) => (of(about, gist), Some(of(asked, self.outcome))),
+            None => (of(asked, gist), None),
+        };
+        [one].into_iter().chain(other)
     }
 }
 
@@ -245,6 +266,15 @@ impl Observation {
         let turn = Observation::new(node, calls.map(|(at, call)| Seen::of(call, results.get(at).copied())));
         let tests = tests.into_iter().filter_map(Tests::read).reduce(Tests::and);
         Observation { tests, ..turn }
+    }
+
+    /// Says which tools only look, by their names.
+    #[must_use]
+    pub fn with_lookers(mut self, only_looks: impl Fn(&str) -> bool) -> Self {
+        let calls = self.calls.into_iter();
+        self.calls =
+            calls.map(|call| if only_looks(&call.tool) { call.only_looks() } else { call }).collect();
+        self
     }
 
     /// Adds the state of the files.

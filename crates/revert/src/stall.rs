@@ -5,8 +5,8 @@
 //! this branch, if the files are as they never were on it, or if more tests pass.
 //!
 //! Other words are not enough where the same was asked before and the files are as they were before: a counter, a random name or the
-//! news of a log file would hide a stall for ever. They are enough where they measure something, as `47%` does. Where the state
-//! of the files is not known, only counters and random names are seen through.
+//! news of a log file would hide a stall for ever. They are enough where they measure something, as `47%` does, and where the call is
+//! about another thing: a path, or whatever a tool that only looks is given. Where the state of the files is not known, only counters and random names are seen through.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -524,7 +524,7 @@ impl Known {
     fn again(&mut self, call: &Seen, files: Option<Digest>) -> Again {
         let asked = !self.asked.learn(call.asked());
         let answered_alike = !self.asked.learn(call.answered_alike());
-        let alike = !self.asked.learn(call.alike());
+        let alike = call.alike().filter(|alike| !self.asked.learn(*alike)).count() > 0;
         // Where the files are as they never were, that is progress whatever was asked.
         match files {
             Some(_) if answered_alike => Again::Known,

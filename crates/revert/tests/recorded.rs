@@ -112,7 +112,7 @@ fn told(runs: &[Vec<Turn>], files: Files, then: &[Turn]) -> Vec<(usize, usize, S
             node += 1;
             state = files.after(turn, state);
             let calls = turn.iter().map(|(call, result)| Seen::of(call, Some(result)));
-            let seen = Observation::new(NodeId::new(node), calls);
+            let seen = Observation::new(NodeId::new(node), calls).with_lookers(only_looks);
             let seen = if files == Files::Unknown { seen } else { seen.with_files(state) };
             if let Some(stall) = watch.observe(&StallEvent::Turn(seen)) {
                 told.push((run, at, stall.because.to_string()));
@@ -122,13 +122,19 @@ fn told(runs: &[Vec<Turn>], files: Files, then: &[Turn]) -> Vec<(usize, usize, S
     told
 }
 
-/// Returns turns that ask the same and are answered with another number and name each time.
-fn hidden() -> Vec<Turn> {
+fn only_looks(tool: &str) -> bool {
+    ["read", "grep", "glob", "ls", "find"].contains(&tool.to_ascii_lowercase().as_str())
+}
+
+/// Returns turns that ask the same, but for the number in the question if it counts, and are answered with another number and name
+/// each time.
+fn hidden(counts: bool) -> Vec<Turn> {
     let turn = |number: u64| {
+        let counter = if counts { format!("={number}") } else { String::new() };
         let call = ToolCall {
             id: "c".to_owned(),
             name: "bash".to_owned(),
-            arguments: r#"{"command":"./deploy --retry"}"#.to_owned(),
+            arguments: format!(r#"{{"command":"./deploy --retry{counter}"}}"#),
             signature: None,
         };
         let text = format!("attempt {number}: request r{:x}q was not taken up", number * 7919);
@@ -152,7 +158,7 @@ fn p64_recorded_runs_that_get_somewhere_are_left_alone() {
         "spotter/tool_heavy.jsonl",
     ];
     let (mut watched, mut turns, mut lines) = (0, 0, String::new());
-    let (mut spoken, mut missed) = ([0; 3], [0; 3]);
+    let (mut spoken, mut missed) = ([0; 3], [[0; 3]; 2]);
     for session in sessions {
         let runs = runs(&folder.join(session));
         watched += runs.len();
@@ -162,15 +168,18 @@ fn p64_recorded_runs_that_get_somewhere_are_left_alone() {
                 spoken[at] += 1;
                 writeln!(lines, "{session}, run {run}, turn {turn}: {why}").unwrap();
             }
-            let noticed = told(&runs, files, &hidden());
-            let is_noticed =
-                |run: usize| noticed.iter().any(|(of, turn, _)| *of == run && *turn >= runs[run].len());
-            missed[at] += (0..runs.len()).filter(|run| !is_noticed(*run)).count();
+            for counts in [false, true] {
+                let noticed = told(&runs, files, &hidden(counts));
+                let is_noticed =
+                    |run: usize| noticed.iter().any(|(of, turn, _)| *of == run && *turn >= runs[run].len());
+                missed[usize::from(counts)][at] += (0..runs.len()).filter(|run| !is_noticed(*run)).count();
+            }
         }
     }
     eprintln!("{watched} runs, {turns} turns; told of {spoken:?}, hidden stalls missed {missed:?}\n{lines}");
     assert!(watched >= 100, "{watched} runs were found");
     // One run says `echo "fixed …"` after each of a dozen commands, which is news only to who knows that files changed.
     assert_eq!(spoken, [1, 1, 0]);
-    assert_eq!(missed, [0, 0, 0]);
+    // Where nothing is known of the files, a counter in the question is not seen through.
+    assert_eq!(missed, [[0, 0, 0], [watched, 0, 0]]);
 }

@@ -35,7 +35,7 @@ pub(crate) fn policy(turns: u32, failing_turns: u32, repeated_lessons: u32) -> S
 ///
 /// `tool arguments => outcome`, `tool arguments =>! failure`, several with ` & `; then `| files X`, `| tests 3/1`.
 /// `revert n1 lesson`, `person n1`; `5x` in front repeats a line, and `#` in it is the number of the line.
-fn events(script: &str) -> Vec<StallEvent> {
+pub(crate) fn events(script: &str) -> Vec<StallEvent> {
     let mut events = Vec::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (times, line) = match line.split_once("x ").map(|(count, rest)| (count.parse(), rest)) {

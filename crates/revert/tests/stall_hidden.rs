@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::NodeId;
 use trunkline_revert::{Digest, Observation, StallEvent, StallPolicy, Why};
 
-use crate::stall::{check, noticed, seen};
+use crate::stall::{check, events, noticed, seen};
 
 #[test]
 fn a_counter_in_each_outcome_hides_no_stall() {
@@ -79,6 +79,74 @@ fn to_read_on_is_work_although_no_file_changes() {
     check(&names.collect::<String>(), expect![""]);
 }
 
+/// A program that gets its numbers from another place than its counter.
+fn figures(number: u64) -> u64 {
+    (number * 7919) % 90_000 + 10_000
+}
+
+#[test]
+fn p64_files_that_differ_in_figures_alone_are_read_one_after_the_other() {
+    let all = |line: fn(u64, u64) -> String| -> String { (1..=12).map(|n| line(n, figures(n))).collect() };
+    check(
+        &all(|n, f| {
+            format!(
+                "run {{\"command\":\"cat res/run-{n}.json\"}} => {{\"run\": {n}, \"seconds\": {f}}} | files A\n"
+            )
+        }),
+        expect![""],
+    );
+    check(
+        &all(|n, _| format!("run {{\"command\":\"cat d{n}/f{n}.txt\"}} => content {n} | files A\n")),
+        expect![""],
+    );
+    check(
+        &all(|n, f| format!("run {{\"command\":\"pytest tests/test_{n}.py\"}} => {f} passed it | files A\n")),
+        expect![""],
+    );
+    // What was read before is no news, and neither are paths under which always the same stands.
+    check(
+        &all(|n, _| {
+            let n = n % 2;
+            format!("run {{\"command\":\"cat d{n}/f{n}.txt\"}} => content {n} | files A\n")
+        }),
+        expect![[r#"
+            6: the same 2 turns came 3 times with the same outcome (run), since n2
+            10: the same 2 turns came 5 times with the same outcome (run), since n2
+        "#]],
+    );
+    check(
+        &all(|n, _| format!("run {{\"command\":\"./ask out/{n}.txt\"}} => pending | files A\n")),
+        expect![[r#"
+            9: 8 turns in a row asked the same again without a new state of the files (run), since n1
+        "#]],
+    );
+    // No path: an address, a date, a number.
+    let words = ["http://h/q/#", "http://h:80#0/a", "2026/11/#", "--try=#", "step #."];
+    for word in words {
+        let line = format!("12x run {{\"command\":\"./ask {word}\"}} => went to w#x | files A");
+        let told = noticed(StallPolicy::default(), &events(&line));
+        assert_eq!(told.len(), 1, "{word}: {told:?}");
+    }
+}
+
+#[test]
+fn p64_what_a_tool_that_only_looks_is_given_names_what_it_looks_at() {
+    let told = |line: &dyn Fn(u64) -> (String, String)| {
+        let turns = (1..=12).map(|n| {
+            let (asked, said) = line(n);
+            let looked = seen("search_text", &asked, &said, false).only_looks();
+            StallEvent::Turn(Observation::new(NodeId::new(n as u32), [looked]).with_files(Digest(7)))
+        });
+        noticed(StallPolicy::default(), &turns.collect::<Vec<_>>())
+    };
+    let pattern = |n: u64| format!("{{\"pattern\":\"content {n}\"}}");
+    assert_eq!(told(&|n| (pattern(n), format!("line {}: content {n}", figures(n)))), vec![]);
+    // Nothing is found each time: a counter may stand in the pattern.
+    assert!(!told(&|n| (pattern(n), "[no matches]".to_owned())).is_empty());
+    // The same question, and another number each time.
+    assert!(!told(&|n| (pattern(3), format!("line {}: content 3", figures(n)))).is_empty());
+}
+
 #[test]
 fn a_failure_that_counts_is_the_same_failure() {
     check(
@@ -126,6 +194,24 @@ proptest! {
     ) {
         let turns = (0_u64..).zip(&said).map(|(at, said)| turn(0, said, Some(at)));
         prop_assert_eq!(noticed(StallPolicy::default(), &turns.collect::<Vec<_>>()), vec![]);
+    }
+
+    #[test]
+    fn whatever_figures_it_holds_each_path_is_read_once_as_work_and_again_as_none(
+        figures in proptest::collection::vec(any::<u64>(), 24),
+        folder in "[a-z]{1,6}",
+    ) {
+        let said = |at: usize| format!("{} and {at}", figures[at]);
+        let read = |at: usize, said: &str| {
+            let call = seen("run", &format!("{{\"command\":\"cat {folder}/f{at}\"}}"), said, false);
+            let turn = Observation::new(NodeId::new(1), [call]).with_files(Digest(7));
+            StallEvent::Turn(turn)
+        };
+        let mut turns: Vec<StallEvent> = (0..24).map(|at| read(at, &said(at))).collect();
+        prop_assert_eq!(noticed(StallPolicy::default(), &turns), vec![]);
+        // However the figures differ then.
+        turns.extend((0..24).map(|at| read(at, &said(23 - at))));
+        prop_assert!(!noticed(StallPolicy::default(), &turns).is_empty());
     }
 
     #[test]

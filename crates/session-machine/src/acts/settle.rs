@@ -21,6 +21,7 @@ use crate::notes;
 use crate::notes::record::entries;
 use crate::rules::staged;
 use crate::state::{OpenTurn, State, steps};
+use crate::words::call::Access;
 use crate::words::error::RuntimeError;
 use crate::words::reverts::{OnStall, Reverts};
 
@@ -145,6 +146,8 @@ fn watch(
     let answers: Vec<_> = results.iter().filter_map(|(_, message)| message.results().next()).collect();
     let observation =
         Observation::of_turn(head, turn.message, &answers, view.state.decision.tests(turn.node));
+    let looks = |tool: &str| view.setup.catalogue.access(tool) == Some(Access::ReadOnly);
+    let observation = observation.with_lookers(looks);
     let observation = match view.state.files() {
         Some(files) => observation.with_files(files),
         None => observation,
