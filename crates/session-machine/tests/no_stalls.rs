@@ -30,3 +30,28 @@ fn p64_reading_file_after_file_is_left_alone_whatever_figures_they_hold() {
         "#]],
     );
 }
+
+#[test]
+fn what_a_person_moved_counts_although_the_model_merges_in_its_next_turn() {
+    check(
+        r#"
+        reverts told
+        may merge
+        model: read a {"path":"a"}
+        model: revert_to_state b {"category":"failure","step":"n1","summary":"a says nothing"}
+        3 times model: read c {"path":"c"}
+        model: Done.
+        hush
+        > look
+        go n10
+        model: merge_left_branch d {"branches":["n3"]}
+        3 times model: read e {"path":"c"}
+        model: Done.
+        resume
+        show steps
+        "#,
+        expect![[r#"
+            show steps
+        "#]],
+    );
+}

@@ -23,6 +23,8 @@ pub struct Steps {
     /// Where a person has moved the head. It counts when something comes that does not say otherwise: that they accepted a
     /// proposal is told after the move that it makes.
     moved: Option<NodeId>,
+    /// Where a merge has put it since. That a model asked for it is told after the move that it makes.
+    merged: Option<NodeId>,
     /// Whether what a person says now is a copy that a revert has just made.
     copying: bool,
     /// Those that nobody has answered.
@@ -41,7 +43,7 @@ impl Steps {
     /// Returns the watch as it is before the next turn, to try out what that would show.
     pub(crate) fn watching(&self) -> Option<Watch> {
         let mut watch = Watch::clone(self.watch.as_ref()?);
-        if let Some(node) = self.moved {
+        if let Some(node) = self.merged.or(self.moved) {
             watch.observe(&StallEvent::Person { node });
         }
         Some(watch)
@@ -55,7 +57,8 @@ impl Steps {
     }
 
     fn settle_move(&mut self) {
-        if let Some(node) = self.moved.take() {
+        let moved = self.moved.take();
+        if let Some(node) = self.merged.take().or(moved) {
             self.observe(StallEvent::Person { node });
         }
     }
@@ -117,22 +120,26 @@ impl Steps {
         }
     }
 
-    /// Takes in that the move before this was the model's own merge, which is no word of a person.
+    /// Takes in that the move before this was the model's own merge, which is no word of a person. What a person did before stays one.
     pub(crate) fn merged_by_model(&mut self) {
-        self.moved = None;
+        self.merged = None;
     }
 
     /// Takes in what the tree does.
     pub(crate) fn entry(&mut self, entry: &Entry) {
         match entry {
             Entry::Move(HeadMove { kind: MoveKind::ModelRevert, .. }) => self.copying = true,
+            Entry::Move(HeadMove { kind: MoveKind::Merge, to, .. }) => {
+                self.copying = false;
+                self.merged = Some(*to);
+            }
             Entry::Move(HeadMove { to, .. }) => {
                 self.copying = false;
-                self.moved = Some(*to);
+                (self.moved, self.merged) = (Some(*to), None);
             }
             Entry::Node { id, link: Link::Next, message, .. } if is_prompt(message) => {
                 if !self.copying {
-                    self.moved = None;
+                    (self.moved, self.merged) = (None, None);
                     self.observe(StallEvent::Person { node: *id });
                 }
             }
