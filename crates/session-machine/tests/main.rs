@@ -19,6 +19,7 @@ mod late;
 mod laws;
 mod leaving;
 mod ledgers;
+mod left_twice;
 mod no_stalls;
 mod outlines;
 mod own_moves;

@@ -14,7 +14,7 @@ use trunkline_message_tree::{
 };
 use trunkline_providers::{Request, Support};
 use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
-use trunkline_revert::{CacheGrain, Rates};
+use trunkline_revert::{CacheGrain, Prompts, Rates};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
@@ -60,7 +60,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// approval always      who decides: person (as unless told), model or always
 /// reverts              the model may leave a branch
 /// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
-/// may merge            the model may do that as well; also go, prune
+/// may merge            the model may do that as well; also go, prune; leave words of a person, or rebase them
 /// rates                it is known what tokens cost
 /// plans                each run needs a plan that a person approves; `off` takes that back, for what goes on with the session
 /// tool own             a tool more, for which nobody is asked
@@ -210,6 +210,8 @@ impl Play {
                 let reverts = self.setup.revert.take().map(|reverts| match rest {
                     "merge" => reverts.offer_merge(),
                     "go" => reverts.offer_return(),
+                    "rebase" => reverts.prompts(Prompts::Rebase),
+                    "leave" => reverts.prompts(Prompts::Leave),
                     _ => reverts.offer_pruning(),
                 });
                 self.setup.revert = reverts.map(Box::new);

@@ -186,7 +186,7 @@ pub(crate) fn move_head(
     let mut records = entries(draft);
     records.extend(notes);
     records.extend(branches::overtaken(&state.revert, &left, accepted, view.at));
-    records.extend(staged::supersede_left(&state.resolve, &left, &name, view.at));
+    records.extend(staged::supersede_left(&state.resolve.queue, &left, &name, view.at));
     records.extend(staged::restore_back(&state.resolve, &back, view.at));
     records.extend(abandoned);
     Ok(records)

@@ -51,7 +51,7 @@ pub fn settle(view: &View<'_>, asked: &mut Asked<'_>) -> Result<Plan, Pause> {
         }
         notes.extend(leaving.records(at));
         let name = leaving.move_name();
-        notes.extend(staged::supersede_left(&state.resolve, leaving.left(), &name, at));
+        notes.extend(staged::supersede_left(&state.resolve.queue, leaving.left(), &name, at));
         notes.extend(staged::restore_back(&state.resolve, leaving.back(), at));
         notes.extend(abandoned);
     }
@@ -112,7 +112,7 @@ fn open_step(state: &State, id: ProposalId) -> Result<&Proposal, RuntimeError> {
 }
 
 /// Returns whether these steps back, made one after the other at the end of a turn, take the prompt of the open run off
-/// the trunk and leave no copy of it.
+/// the trunk, and neither leave a copy of it nor bring it back.
 fn leave_the_prompt(state: &State, steps: &[&Leaving]) -> bool {
     let Some(run) = &state.decision.run else { return false };
     let mut known: Vec<NodeId> = run.prompts().collect();
@@ -123,6 +123,8 @@ fn leave_the_prompt(state: &State, steps: &[&Leaving]) -> bool {
         let copied = step.copies().into_iter().filter(|(original, _)| known.contains(original));
         let copies: Vec<NodeId> = copied.map(|(_, copy)| copy).collect();
         standing.retain(|prompt| !step.left().contains(prompt));
+        // On a branch that comes back, the words stand of which a copy has left.
+        standing.extend(step.back().iter().filter(|node| known.contains(node)));
         standing.extend(&copies);
         known.extend(copies);
     }
@@ -226,8 +228,10 @@ fn propose(
         for event in added.open.overtaken_by_move(leaving.left(), None) {
             added.tell(event)?;
         }
+        // With what the turn's own move has brought back a moment ago.
+        let queue = view.state.resolve.queue_after(records)?;
         let name = leaving.move_name();
-        added.records.extend(staged::supersede_left(&view.state.resolve, leaving.left(), &name, at));
+        added.records.extend(staged::supersede_left(&queue, leaving.left(), &name, at));
         added.records.extend(abandoned);
     } else if reverts.on_stall != OnStall::TellPerson {
         draft.append(Message::harness(proposal.text_for_model()), at)?;

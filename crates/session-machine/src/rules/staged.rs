@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Approval, CallRef, Entry, Judgement, RuleVerdict, State as At, Supersession,
+    Actor, ActorKind, Approval, CallRef, Entry, Judgement, Queue, RuleVerdict, State as At, Supersession,
     discard_text,
 };
 use trunkline_session_store::Record;
@@ -91,16 +91,16 @@ pub(crate) fn has_staged(part: &Part, node: NodeId, call_id: &str) -> bool {
 }
 
 /// Puts aside everything that was staged by calls in these nodes and is not done.
-pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
+pub(crate) fn supersede_left(queue: &Queue<Value>, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
-    for entry in part.queue.unsettled() {
+    for entry in queue.unsettled() {
         let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
         if !node.is_some_and(|node| left.contains(&node)) {
             continue;
         }
         let cause = Supersession::BranchLeft { by: by.to_owned() };
         // An attempt in flight cannot be put aside; it is once it is settled, unless it was applied.
-        if let Ok(event) = part.queue.supersede(entry.id, cause, at.0) {
+        if let Ok(event) = queue.supersede(entry.id, cause, at.0) {
             records.push(note(&event));
         }
     }

@@ -175,6 +175,18 @@ impl Part {
         Ok(())
     }
 
+    /// Returns the queue as it is once these records are folded.
+    pub(crate) fn queue_after(&self, records: &[Record]) -> Result<Queue<Value>, RuntimeError> {
+        let mut queue = self.queue.clone();
+        for record in records {
+            let Record::Note(note) = record else { continue };
+            if note.layer == LAYER && note.kind == EVENT {
+                queue.record(record::read(note)?).map_err(|source| unfit_event(&source))?;
+            }
+        }
+        Ok(queue)
+    }
+
     /// Returns the proposals that a session goes on with: those that are not settled, whose tools have yet to be told that they
     /// ended, that stand on the trunk, or of which something was written since that record.
     pub(crate) fn needed(&self, tree: &MessageTree, since: u64) -> BTreeSet<Id> {
