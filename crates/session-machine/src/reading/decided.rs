@@ -18,6 +18,7 @@ use crate::notes::decision::{DECIDED, EVIDENCE, FINDING, FindingNote, LAYER, LEF
 use crate::notes::partial;
 use crate::notes::task::{ENDED, INTENT, TASK};
 use crate::words::call::CallPlace;
+use crate::words::close_as::PROMPT_LEFT;
 
 /// All runs of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -212,9 +213,18 @@ impl Heads {
     fn end(&self, prompt: Option<NodeId>, verdict: &Verdict) -> NodeId {
         match (self.left, prompt, verdict) {
             // A move away from its prompt has ended it.
-            (Some(from), Some(prompt), Verdict::Abandon { .. }) if self.head < prompt => from,
+            (Some(from), Some(prompt), verdict) if self.head < prompt && is_of_move(verdict) => from,
             _ => self.head,
         }
+    }
+}
+
+/// Returns whether a verdict may be that of a run whose prompt was left.
+fn is_of_move(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Abandon { .. } => true,
+        Verdict::Other { label, .. } => label.as_str() == PROMPT_LEFT,
+        _ => false,
     }
 }
 

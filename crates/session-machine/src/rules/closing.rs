@@ -17,7 +17,7 @@ use crate::notes::decision::unfit;
 use crate::rules::opening::time;
 use crate::rules::patch::{Moved, patch_set};
 use crate::state::decision::OpenRun;
-use crate::words::close_as::CloseAs;
+use crate::words::close_as::{CloseAs, PROMPT_LEFT};
 use crate::words::error::RuntimeError;
 use crate::words::files::{Changes, Deciding, Left, WorkspaceFault};
 
@@ -137,7 +137,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
             Some(id)
         }
     };
-    let verdict = verdict(ending, patch_set)?;
+    let verdict = verdict(ending, patch_set, keeps_task(run, &ending.how))?;
     let mut closing = Closing::new(id, time_in(run, ending.at)?, decided_by(&ending.how)?);
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
@@ -192,15 +192,28 @@ fn name(ending: &Ending<'_>, place: usize) -> Result<Uuid, RuntimeError> {
     ending.ids.get(place).copied().ok_or_else(|| unfit("there are not enough names"))
 }
 
-fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict, RuntimeError> {
+/// Returns whether a run ends without a word on its task: a person gave it, and another than a person has left the prompt.
+fn keeps_task(run: &OpenRun, how: &How<'_>) -> bool {
+    run.record.opening().task.is_some() && matches!(how, How::Left(by) if *by != Author::Person)
+}
+
+fn verdict(
+    ending: &Ending<'_>,
+    patch_set: Option<PatchSetId>,
+    keeps_task: bool,
+) -> Result<Verdict, RuntimeError> {
     Ok(match (&ending.how, &ending.outcome, patch_set) {
         (How::Closed(CloseAs::Checkpoint { words: said }), ..) => {
             Verdict::Checkpoint { checkpoint: words(said)? }
         }
         (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
         (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },
-        (How::Left(by), ..) => {
-            Verdict::Abandon { reason: words(&format!("{} left the prompt that it started from", who(*by)))? }
+        (How::Left(by), _, patch_set) => {
+            let reason = words(&format!("{} left the prompt that it started from", who(*by)))?;
+            match keeps_task {
+                true => Verdict::Other { label: Label::new(PROMPT_LEFT).map_err(unfit)?, patch_set, reason },
+                false => Verdict::Abandon { reason },
+            }
         }
         (How::RolledBack(of), outcome, patch_set) => {
             let reverted_to = match outcome {

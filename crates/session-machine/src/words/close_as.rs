@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The word for a run whose task goes on without it: its prompt was left, and not by a person.
+pub(crate) const PROMPT_LEFT: &str = "prompt_left";
+
 /// How a person ends an open run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

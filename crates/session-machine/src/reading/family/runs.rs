@@ -16,6 +16,7 @@ use super::made::{Made, harness, header, model, name, not_before};
 use super::pieces::summary;
 use crate::notes::record::read;
 use crate::words::bill::bill;
+use crate::words::close_as::PROMPT_LEFT;
 
 /// The runs so far.
 #[derive(Default)]
@@ -96,6 +97,7 @@ impl Runs {
         let at = not_before(opened, at).max(decision.at());
         let verdict = decision.verdict();
         let state = match verdict {
+            Verdict::Other { label, .. } if label.as_str() == PROMPT_LEFT => RunState::Failed,
             Verdict::Commit { .. } | Verdict::Rollback { .. } | Verdict::Other { .. } => RunState::Completed,
             Verdict::Abandon { .. } | Verdict::Retry { .. } => RunState::Failed,
             Verdict::Checkpoint { .. } => RunState::Checkpointed,
