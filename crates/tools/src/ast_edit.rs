@@ -5,12 +5,13 @@
 
 mod grammar;
 mod pattern;
+mod watched;
 
+use std::rc::Rc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ast_grep_core::AstGrep;
-use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_core::matcher::MatcherExt;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_agent_traits::message_tree::{Part, ToolSpec};
@@ -18,6 +19,7 @@ use trunkline_agent_traits::{Cancel, EffectClass, Effects, ToolOutput};
 
 use self::grammar::{GRAMMARS, Grammar, NotParsed, Place, parse};
 use self::pattern::Rewrite;
+use self::watched::{Watch, Watched};
 use crate::edit_files::admit_all;
 use crate::line_ends::{Ends, MARK};
 use crate::payload::{MAX_FILES, approved_place};
@@ -99,9 +101,9 @@ impl Editor for AstEdit {
         let found = thread::scope(|scope| {
             let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, search);
             let thread = thread.map_err(|error| format!("no thread can be started to search: {error}"))?;
-            thread
-                .join()
-                .unwrap_or_else(|_| Err("the engine broke on these files; use edit_files".to_owned()))
+            thread.join().unwrap_or_else(|_| {
+                Err("the search engine crashed on these files; use edit_files instead".to_owned())
+            })
         })?;
         let (remarks, matches) = (found.remarks(), found.matches);
         if found.drafts.is_empty() {
@@ -129,7 +131,7 @@ impl Editor for AstEdit {
 }
 
 fn search(root: &Root, arguments: &Arguments, cancel: &Cancel) -> Result<Found, String> {
-    let over = Instant::now() + TIME;
+    let watch = Watch::new(TIME, cancel);
     let grammars = || GRAMMARS.iter().map(|grammar| grammar.name).collect::<Vec<_>>().join(", ");
     let grammar = GRAMMARS.iter().find(|grammar| grammar.name == arguments.language);
     let grammar = grammar
@@ -137,16 +139,15 @@ fn search(root: &Root, arguments: &Arguments, cancel: &Cancel) -> Result<Found, 
     let rewrite = Rewrite::new(grammar, &arguments.pattern, &arguments.replacement)?;
     let start = root.existing(arguments.path.as_deref().unwrap_or("."))?;
     let files = walk::files(root, &start, arguments.glob.as_deref(), cancel)?;
-    let stop = || cancel.is_cancelled() || Instant::now() > over;
     let mut found = Found { skipped: files.unreadable, ..Found::default() };
     for inside in files.files.iter().filter(|file| grammar.is_of(file.as_str())) {
-        let result = found.file(root, &rewrite, inside, &stop);
+        let result = found.file(root, &rewrite, inside, &watch);
         if cancel.is_cancelled() {
             return Err("cancelled".to_owned());
         }
-        if Instant::now() > over {
+        if watch.is_over() {
             return Err(format!(
-                "it takes longer than {} seconds; nothing is staged: narrow it with path or glob",
+                "it takes longer than {} seconds; nothing is staged: narrow it with path or glob, or use fewer `$$$` in the pattern",
                 TIME.as_secs()
             ));
         }
@@ -165,7 +166,7 @@ impl Found {
         root: &Root,
         rewrite: &Rewrite,
         inside: &Inside,
-        stop: &dyn Fn() -> bool,
+        watch: &Rc<Watch>,
     ) -> Result<(), String> {
         let name = shown::name(inside.as_str());
         let old = approved_place(root, inside.as_str()).and_then(|inside| Ok(root.read_text(&inside)?));
@@ -183,7 +184,7 @@ impl Found {
         if !rewrite.may_match(body) {
             return Ok(());
         }
-        let new = match replaced(rewrite, body, stop) {
+        let new = match replaced(rewrite, body, watch) {
             Ok(Some((body_of_new, matches))) => {
                 self.matches += matches;
                 let mark = if body.len() < old.len() { MARK.to_string() } else { String::new() };
@@ -238,20 +239,20 @@ enum Fault {
 }
 
 /// Returns a text with all matches replaced, and how many there are.
-fn replaced(
-    rewrite: &Rewrite,
-    text: &str,
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<(String, usize)>, Fault> {
+fn replaced(rewrite: &Rewrite, text: &str, watch: &Rc<Watch>) -> Result<Option<(String, usize)>, Fault> {
     let grammar: &'static Grammar = rewrite.grammar;
-    let tree = parse(grammar, text, stop).map_err(Fault::NotParsed)?;
-    let tree = AstGrep::doc(StrDoc { src: text.to_owned(), lang: grammar::Parsed(grammar), tree });
+    let stop = || watch.is_over();
+    let tree = parse(grammar, text, &stop).map_err(Fault::NotParsed)?;
+    let tree = Watched::of(grammar, text, tree, watch);
     let ends = Ends::of(text);
-    let mut edits = Vec::new();
+    let (mut edits, mut bytes) = (Vec::new(), text.len());
     let root = tree.root();
     for pattern in rewrite.meanings.iter().filter(|(_, word)| text.contains(word)).map(|(pattern, _)| pattern)
     {
-        for found in root.find_all(pattern) {
+        for found in root.dfs().filter_map(|node| pattern.match_node(node)) {
+            // Not afterwards: what a replacement repeats may be larger than all memory.
+            bytes = bytes.saturating_add(rewrite.most_bytes(text, &found));
+            admit_size(bytes).map_err(Fault::Refused)?;
             let edit = found.make_edit(pattern, &rewrite.replacement);
             let inserted = String::from_utf8(edit.inserted_text);
             let inserted =
@@ -268,8 +269,6 @@ fn replaced(
     if edits.is_empty() {
         return Ok(None);
     }
-    let grown: usize = edits.iter().map(|(_, _, inserted)| inserted.len()).sum();
-    admit_size(text.len().saturating_add(grown)).map_err(Fault::Refused)?;
     let (mut new, mut done, mut last) = (String::new(), 0, None);
     for (from, to, inserted) in &edits {
         let (Some(before), true) = (text.get(done..*from), text.is_char_boundary(*to)) else {
@@ -284,11 +283,14 @@ fn replaced(
         (done, last) = (*to, Some(*from));
     }
     new.push_str(text.get(done..).unwrap_or_default());
-    match parse(grammar, &new, stop) {
+    match parse(grammar, &new, &stop) {
+        Ok(_) => Ok(Some((new, edits.len()))),
         Err(NotParsed::Syntax(place, _)) => Err(Fault::Refused(format!(
             "with the replacement it could not be parsed any more, at {place}; look at the replacement, perhaps something around \
              it belongs into the pattern"
         ))),
-        _ => Ok(Some((new, edits.len()))),
+        Err(why) => {
+            Err(Fault::Refused(format!("with the replacement it could not be parsed any more {why}")))
+        }
     }
 }

@@ -173,7 +173,7 @@ fn a_pattern_or_a_replacement_that_is_wrong_is_told_with_its_place() {
     expect![[r#"
         "fn foo( {" error: bad pattern at line 1, column 1: it cannot be parsed as rust; give one whole expression, statement or item
         "foo($A);\nbar($B)) " error: bad pattern at line 2, column 8: it cannot be parsed as rust; give one whole expression, statement or item
-        "foo(1); bar(2);" error: bad pattern at line 1, column 9: a second one begins there; give one whole expression, statement or item
+        "foo(1); bar(2);" error: bad pattern at line 1, column 9: a second expression starts here; give one whole expression, statement or item
         "" error: the pattern is empty
         "  \n " error: the pattern is empty
         "$A" error: the pattern matches whatever there is; put a word or a sign of the code into it
@@ -183,7 +183,7 @@ fn a_pattern_or_a_replacement_that_is_wrong_is_told_with_its_place() {
         "foo($A, $_B, $$$C)" error: bad replacement at line 2, column 3: $C is not in the pattern, which has $A, $$$C
         "foo($A, $_B, $$$C)" error: bad replacement at line 1, column 3: $$$A is not in the pattern, which has $A, $$$C
         "foo()" error: bad replacement at line 1, column 3: $A is not in the pattern, which has none
-        "x } fn g() { y" error: bad pattern at line 1, column 5: a second one begins there; give one whole expression, statement or item
+        "x } fn g() { y" error: bad pattern at line 1, column 5: a second expression starts here; give one whole expression, statement or item
         "foo(µ, $A $B)" error: bad pattern at line 1, column 11: it cannot be parsed as rust; give one whole expression, statement or item
         "def f(:" error: bad pattern at line 1, column 7: it cannot be parsed as python; give one whole expression, statement or item
         "if $A:" no matches: nothing is staged; 0 files searched
@@ -423,4 +423,51 @@ fn what_is_applied_is_what_was_shown_and_can_be_taken_back() {
     let undo = Entry::in_attempt(scene.undo(&entry, &kept).unwrap());
     assert_eq!(scene.apply_entry(&undo), Outcome::Applied);
     assert_eq!(scene.files(), before);
+}
+
+#[test]
+fn what_would_grow_beyond_all_bounds_is_refused_before_it_is_built() {
+    let many = |name: &str, times: usize| vec![name; times].join(",");
+    let mut told = String::new();
+    for (text, replacement) in [
+        (format!("fn x() {{ f(\"{}\"); }}\n", "y".repeat(900_000)), format!("g({})", many("$A", 33_000))),
+        // Each line of what was found is indented anew.
+        (
+            format!("fn x() {{\n{}f(\"{}\");\n}}\n", " ".repeat(500), "\n".repeat(900_000)),
+            format!("g(\n{}$A)", " ".repeat(500)),
+        ),
+        (format!("fn x() {{ {} }}\n", format!("f(\"{}\");", "y".repeat(20_000)).repeat(40)), many("$A", 100)),
+    ] {
+        let scene = Scene::new();
+        scene.write("a.rs", text);
+        told.push_str(&scene.said("ast_edit", call("rust", "f($A)", &replacement)));
+    }
+    expect![[r#"
+        error: a.rs: the file would have 29701065020 bytes; the limit is 10000000
+        error: a.rs: the file would have 902701527 bytes; the limit is 10000000
+        error: a.rs: the file would have 10802747 bytes; the limit is 10000000
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn a_pattern_that_takes_for_ever_ends_with_the_call() {
+    let nested = |depth: usize| format!("{}x{}", "f($$$, ".repeat(depth), ")".repeat(depth));
+    let deep = |depth: usize| format!("fn a() {{ {}x{}; }}\n", "f(".repeat(depth), ")".repeat(depth));
+    let wide = format!("fn a() {{ f({}x, {}z); }}\n", "1,".repeat(100_000), "1,".repeat(100_000));
+    for (text, pattern) in [(deep(60), nested(60)), (wide, "f($$$A, x, $$$B, y)".to_owned())] {
+        let scene = Scene::new();
+        scene.write("a.rs", text);
+        let cancel = Cancel::new();
+        let giver = {
+            let cancel = cancel.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                cancel.cancel();
+            })
+        };
+        let output = scene.call_until("ast_edit", call("rust", &pattern, "z"), &cancel);
+        giver.join().unwrap();
+        assert_eq!(scene.words(&output), "error: cancelled\n", "{pattern}");
+    }
 }

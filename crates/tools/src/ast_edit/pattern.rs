@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use ast_grep_core::replacer::TemplateFix;
 use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{AstGrep, Node, Pattern};
+use ast_grep_core::{AstGrep, Node, NodeMatch, Pattern};
 
 use super::grammar::{Grammar, NotParsed, Parsed, Place, parse};
+use super::watched::Watched;
 
 /// Nobody writes a longer one, and everything is compared with it.
 const PATTERN_BYTES: usize = 10_000;
 /// As much as a file may have.
 const REPLACEMENT_BYTES: usize = 100_000;
+/// So far back the engine looks for how a line is indented (`MAX_LOOK_AHEAD`, ast-grep 0.51).
+const INDENT_LOOKED_AT: usize = 512;
 
 /// A pattern and its replacement.
 pub(crate) struct Rewrite {
@@ -19,6 +22,10 @@ pub(crate) struct Rewrite {
     /// What it may mean, each with a word that its matches have: what is a call in one place is a type in another.
     pub(crate) meanings: Vec<(Pattern, String)>,
     pub(crate) replacement: TemplateFix,
+    /// The bytes of the replacement as it is written, and its line ends.
+    written: (usize, usize),
+    /// What it repeats: for each name how often, and by how many spaces its lines are indented in all of these places.
+    repeats: BTreeMap<String, (usize, usize)>,
 }
 
 impl Rewrite {
@@ -40,9 +47,12 @@ impl Rewrite {
             );
         }
         let known = known(pattern, &meanings);
+        let mut repeats: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for (at, dollars, name) in variables(replacement) {
             let written = |dollars: usize, name: &str| format!("{}{name}", "$".repeat(dollars));
             if known.get(name) == Some(&(dollars == 3)) {
+                let repeated = repeats.entry(name.to_owned()).or_default();
+                *repeated = (repeated.0 + 1, repeated.1 + spaces_before(replacement, at));
                 continue;
             }
             let listed: Vec<String> =
@@ -54,15 +64,46 @@ impl Rewrite {
                 written(dollars, name)
             ));
         }
+        let written = (replacement.len(), line_ends(replacement));
         let replacement =
             TemplateFix::try_new(replacement, &Parsed(grammar)).map_err(|error| error.to_string())?;
-        Ok(Rewrite { grammar, meanings, replacement })
+        Ok(Rewrite { grammar, meanings, replacement, written, repeats })
+    }
+
+    /// Returns a bound of what comes in the place of a match, in bytes, without building it.
+    pub(crate) fn most_bytes(&self, text: &str, found: &NodeMatch<'_, Watched>) -> usize {
+        let (mut bytes, mut lines) = self.written;
+        let env = found.get_env();
+        for (name, (times, spaces)) in &self.repeats {
+            let one = env.get_match(name).map(Node::range);
+            let many = env.get_multiple_matches(name);
+            let many =
+                many.first().zip(many.last()).map(|(first, last)| first.range().start..last.range().end);
+            for captured in one.into_iter().chain(many).filter_map(|range| text.get(range)) {
+                let ends = line_ends(captured);
+                bytes = bytes.saturating_add(captured.len().saturating_mul(*times));
+                bytes = bytes.saturating_add(ends.saturating_mul(*spaces));
+                lines = lines.saturating_add(ends.saturating_mul(*times));
+            }
+        }
+        // Each line is indented as the match is, and gets the line end of the file.
+        bytes.saturating_add(lines.saturating_mul(spaces_before(text, found.range().start) + 1))
     }
 
     /// Whether a text can have a match.
     pub(crate) fn may_match(&self, text: &str) -> bool {
         self.meanings.iter().any(|(_, word)| text.contains(word))
     }
+}
+
+fn line_ends(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// Returns by how much the engine can take a line to be indented at a place, or more.
+fn spaces_before(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(at.saturating_sub(INDENT_LOOKED_AT)..at).unwrap_or_default();
+    before.iter().rev().take_while(|byte| **byte != b'\n').filter(|byte| **byte == b' ').count()
 }
 
 /// Builds patterns for all places of the language that one fits into.
@@ -113,7 +154,7 @@ fn meanings(grammar: &'static Grammar, pattern: &str) -> Result<Vec<(Pattern, St
         }
         let is_second = |child: &Node<'_, StrDoc<Parsed>>| child.is_named() && child.range().start > start;
         let second = node.children().find(is_second).map_or(end, |second| second.range().start);
-        note(second.saturating_sub(before.len()), "a second one begins there".to_owned());
+        note(second.saturating_sub(before.len()), "a second expression starts here".to_owned());
     }
     if !meanings.is_empty() {
         return Ok(meanings);
