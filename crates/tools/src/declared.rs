@@ -230,7 +230,11 @@ impl DeclaredTool {
         if self.definition.stages {
             told.push_str("proposes edits, which are decided on as those of edit_files\n");
         }
-        told.push_str("can read what you can, and use the network\n");
+        let open = match (self.definition.access, self.is_held()) {
+            (Declared::Reads, true) => self.sandbox.open_to_readers(),
+            _ => "can read what you can, and use the network".to_owned(),
+        };
+        let _ = writeln!(told, "{open}");
         Ok(told)
     }
 

@@ -157,6 +157,32 @@ fn what_is_declared_to_read_can_write_nothing_but_its_temporary_folder() {
 }
 
 #[test]
+fn what_is_declared_to_read_neither_types_for_the_person_nor_signals_others() {
+    let scene = project(&[("say", defined(&json!({"command": ["./look.sh", "--", "{word}"]})))]);
+    let look = "#!/bin/sh\ncut -d' ' -f1,5,6,7 /proc/$$/stat\nkill -0 $PPID && echo signalled\nstty -F /dev/ptmx size && echo asked\n:\n";
+    script(&scene, "look.sh", look);
+    let tool = tool(&scene);
+    let said = said(&scene, tool.as_ref(), json!({"word": "a"}));
+    let line = said.lines().nth(1).unwrap();
+    let pid = line.split(' ').next().unwrap();
+    assert_eq!(line, format!("{pid} {pid} {pid} 0"), "{said}");
+    let summary = only(&scene).summary().unwrap();
+    if !is_held(&scene) {
+        return;
+    }
+    // What the kernel cannot hold is told before it is trusted.
+    assert_eq!(
+        said.contains("\nsignalled"),
+        summary.contains("can signal your other processes"),
+        "{said}{summary}"
+    );
+    let abi = CodingTools::new(scene.root()).unwrap().sandbox_status();
+    let abi: u32 = abi.split("ABI ").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+    assert_eq!(said.contains("\nasked"), abi < 5, "{said}");
+    assert_eq!(summary.contains("services that listen at a socket"), abi < 9, "{summary}");
+}
+
+#[test]
 fn without_landlock_what_should_read_is_asked_about_like_a_command() {
     let scene = project(&[("say", defined(&json!({})))]);
     let mut policy = CommandPolicy::default();
@@ -300,6 +326,8 @@ fn what_it_stages_is_a_proposal_of_edit_files() {
     .assert_eq(&scene.words(&output));
     let [proposal] = output.proposals.as_slice() else { panic!("{output:?}") };
     assert_eq!(proposal.source_tool, "edit_files");
+    let told = "\n[proposed by say, a tool of this project: .trunkline/tools/say.json]";
+    assert!(proposal.preview.text.ends_with(told), "{}", proposal.preview.text);
     assert_eq!(proposal.written().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
     assert_eq!(scene.read("a.txt").unwrap(), "one\n", "nothing is written yet");
     scene.apply(proposal);

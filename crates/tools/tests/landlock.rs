@@ -91,3 +91,17 @@ fn more_folders_can_be_opened_for_writing() {
     let said = scene.said("run_command", json!({"command": command}));
     assert!(said.starts_with("exit code 0"), "{said}");
 }
+
+/// Process, group, session and terminal of the shell that runs this, from the system (proc_pid_stat(5)).
+const SESSION: &str = "cut -d' ' -f1,5,6,7 /proc/$$/stat";
+
+#[test]
+fn a_command_has_a_session_of_its_own_and_no_terminal() {
+    let scene = Scene::new();
+    let said = scene.said("run_command", json!({ "command": SESSION }));
+    let line = said.lines().nth(1).unwrap();
+    let pid = line.split(' ').next().unwrap();
+    assert_eq!(line, format!("{pid} {pid} {pid} 0"), "{said}");
+    let said = scene.said("run_command", json!({"command": ": < /dev/tty"}));
+    assert!(said.contains("cannot open /dev/tty") || said.contains("No such device"), "{said}");
+}

@@ -4,7 +4,6 @@
 //! found by a variable that is handed on, and stopped as well. What has a session of its own was meant to go on, such as
 //! a daemon that serves other programs too; it goes on, and that is told.
 
-use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -47,18 +46,15 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Looks for what a command whose process has ended has left, and stops what it has not meant to go on. `keeper` is ours.
+    /// Looks for what a command whose process has ended has left, and stops what it has not meant to go on.
     #[cfg(target_os = "linux")]
-    pub(super) fn stop(mark: &str, group: rustix::process::Pid, keeper: Option<&Child>) -> Self {
+    pub(super) fn stop(mark: &str, group: rustix::process::Pid) -> Self {
         use rustix::process::Signal;
 
-        let keeper = keeper.and_then(|keeper| i32::try_from(keeper.id()).ok());
         let group = group.as_raw_nonzero().get();
         let Some(leader) = read_any(group) else { return Left::default() };
         let mut left = Left::default();
-        for seen in all().filter(|seen| {
-            seen.process != group && Some(seen.process) != keeper && seen.started >= leader.started
-        }) {
+        for seen in all().filter(|seen| seen.process != group && seen.started >= leader.started) {
             if seen.group == group {
                 left.stopped.push(seen);
             } else if has_mark(seen.process, mark) {
@@ -81,7 +77,7 @@ impl Left {
 
     /// Only Linux is asked; elsewhere it is known whether the output was held open.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn stop(_mark: &str, _group: rustix::process::Pid, _keeper: Option<&Child>) -> Self {
+    pub(super) fn stop(_mark: &str, _group: rustix::process::Pid) -> Self {
         Left::default()
     }
 

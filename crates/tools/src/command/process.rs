@@ -1,18 +1,20 @@
 //! One command from start to end, on a thread of its own.
 //!
 //! The thread limits itself before it starts the command, so the command inherits the limits without any code running
-//! between fork and exec. The dead command stays unreaped until its whole group was killed: that keeps the
-//! group's number from being given to somebody else.
+//! between fork and exec. It has a session of its own, so that it has no terminal: neither can it type for the person who
+//! sits there, nor does the system hang up on what is stopped in it when it ends. The dead command stays unreaped until its whole group was
+//! killed: that keeps the group's number from being given to somebody else.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read, Seek, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use process_wrap::std::{CommandWrap, CommandWrapper, ProcessSession};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
@@ -142,7 +144,6 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             _ => format!("the command cannot be started: {error}"),
         })?;
     let group = Pid::from_child(&child);
-    let keeper = keep(group);
 
     let mut open = true;
     let mut cause = None;
@@ -183,7 +184,7 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             }
             (Some(waited), None) if !open || waited >= LEFT_OPEN => {
                 was_open = open;
-                left = Some(Left::stop(&mark, group, keeper.as_ref()));
+                left = Some(Left::stop(&mark, group));
                 signal(group, Signal::KILL);
                 killed = Some(now);
             }
@@ -196,7 +197,7 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         None => Left::default(),
         Some(_) => {
             // The dead command is not collected yet, so its number still is its own.
-            let left = left.unwrap_or_else(|| Left::stop(&mark, group, keeper.as_ref()));
+            let left = left.unwrap_or_else(|| Left::stop(&mark, group));
             left.settled(LAST_WORDS, was_open, open)
         }
     };
@@ -208,10 +209,6 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             of_status(child.wait().map_err(|error| format!("the command cannot be waited for: {error}"))?)
         }
     };
-    if let Some(mut keeper) = keeper {
-        // Its group was killed; this only reaps it.
-        let _ = keeper.wait();
-    }
     if cause.is_some() && exited.is_some() {
         // Only reaps; what it would say is no news.
         let _ = child.wait();
@@ -264,7 +261,9 @@ fn spawn(order: &Order, mark: &str) -> io::Result<(Vec<Stream>, Child)> {
             program
         }
     };
-    command.stdout(writer).current_dir(&order.folder).process_group(0).env(left_running::MARK, mark);
+    command.stdout(writer).current_dir(&order.folder).env(left_running::MARK, mark);
+    // Of the wrapper only what it does between fork and exec is wanted: a session is a group too, and its number the command's.
+    ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new("")))?;
     // `command` holds the writing ends; they must be gone before the end of the output can be seen.
     let child = command.spawn()?;
     drop(command);
@@ -278,25 +277,6 @@ fn given(input: &[u8], folder: Option<&Path>) -> io::Result<Stdio> {
     file.write_all(input)?;
     file.rewind()?;
     Ok(file.into())
-}
-
-/// Starts a process that waits in a command's group until that is killed, or this process ends. With the command's own process
-/// the group would lose its last link to ours, and the system then hangs up on what was stopped in it (`_exit` in POSIX), before
-/// anybody has seen that it was there. Without a keeper that is not told.
-fn keep(group: Pid) -> Option<Child> {
-    if !cfg!(target_os = "linux") {
-        return None;
-    }
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", "trap '' HUP INT QUIT TERM; read line"])
-        .env_clear()
-        // Nobody writes to it; it ends with this process.
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(group.as_raw_nonzero().get());
-    command.spawn().ok()
 }
 
 /// Reads what is there, waiting at most `wait` for it.

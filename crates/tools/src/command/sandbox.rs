@@ -1,7 +1,8 @@
 //! Limits what a command may write, with Landlock, where the kernel has it.
 //!
-//! Reading, the network, signals and sockets stay open; this keeps a mistaken command from doing harm by writing, not a
-//! malicious one from leaking.
+//! Reading, the network, signals and sockets stay open to commands; this keeps a mistaken one from doing harm by writing, not a
+//! malicious one from leaking. A program that runs unasked, since it only reads, is held to more where the kernel can do it:
+//! it asks devices for nothing, signals nobody else, and reaches no services by their sockets.
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,10 @@ const SINKS: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 /// From which version on nothing is missing that changes what is in a file: 3 has truncation.
 #[cfg(target_os = "linux")]
 const WHOLE: i32 = 3;
+/// From which version on it can be kept from signalling what it has not started (Linux 6.12).
+const SIGNALS: i32 = 6;
+/// From which version on it can be kept from sockets that are files.
+const SOCKETS: i32 = 9;
 
 /// What holds commands in.
 #[derive(Clone, Debug)]
@@ -37,6 +42,8 @@ pub(crate) enum Sandbox {
         writable: Vec<PathBuf>,
         /// Which devices too.
         devices: &'static [&'static str],
+        /// Whether all is limited that the kernel can limit beside reading and the network.
+        reads: bool,
     },
 }
 
@@ -60,7 +67,8 @@ impl Sandbox {
         match self {
             #[cfg(target_os = "linux")]
             Sandbox::Landlock { abi, .. } if *abi >= WHOLE => {
-                Some(Sandbox::Landlock { abi: *abi, writable: vec![folder.to_owned()], devices: &SINKS })
+                let writable = vec![folder.to_owned()];
+                Some(Sandbox::Landlock { abi: *abi, writable, devices: &SINKS, reads: true })
             }
             _ => None,
         }
@@ -69,6 +77,19 @@ impl Sandbox {
     /// Whether there are such limits.
     pub(crate) fn holds_readers(&self) -> bool {
         self.nothing_but(Path::new("/")).is_some()
+    }
+
+    /// Says in one line what a program that is held to reading can do nevertheless.
+    pub(crate) fn open_to_readers(&self) -> String {
+        let abi = if let Sandbox::Landlock { abi, .. } = self { *abi } else { 0 };
+        let mut open = "can read what you can, and use the network".to_owned();
+        if abi < SOCKETS {
+            open.push_str("; can ask services that listen at a socket (docker, D-Bus, tmux) to write for it");
+        }
+        if abi < SIGNALS {
+            open.push_str("; can signal your other processes");
+        }
+        open
     }
 
     /// Returns one line for people.
@@ -89,8 +110,8 @@ impl Sandbox {
         match self {
             Sandbox::Off | Sandbox::Missing(_) => Ok(()),
             #[cfg(target_os = "linux")]
-            Sandbox::Landlock { writable, devices, .. } => {
-                let held = restrict(writable, devices)
+            Sandbox::Landlock { writable, devices, reads, .. } => {
+                let held = restrict(writable, devices, *reads)
                     .map_err(|error| format!("the sandbox cannot be entered: {error}"))?;
                 // It was there when the tools were made; to run without it now would be a silent change.
                 if held.ruleset == landlock::RulesetStatus::NotEnforced {
@@ -113,12 +134,13 @@ fn find(writable: Vec<PathBuf>) -> Sandbox {
     // There is no way to ask without entering, and no way back; so a thread enters and ends.
     let tried = writable.clone();
     let held = std::thread::Builder::new()
-        .spawn(move || restrict(&tried, &DEVICES))
+        .spawn(move || restrict(&tried, &DEVICES, false))
         .map(std::thread::JoinHandle::join);
     match held {
         Ok(Ok(Ok(held))) => match held.landlock {
             LandlockStatus::Available { effective_abi, .. } => {
-                Sandbox::Landlock { abi: effective_abi as i32, writable, devices: &DEVICES }
+                let abi = effective_abi as i32;
+                Sandbox::Landlock { abi, writable, devices: &DEVICES, reads: false }
             }
             LandlockStatus::NotEnabled => Sandbox::Missing("Landlock is not enabled in this kernel"),
             LandlockStatus::NotImplemented => Sandbox::Missing("no Landlock in this kernel"),
@@ -136,13 +158,19 @@ fn find(_writable: Vec<PathBuf>) -> Sandbox {
 fn restrict(
     writable: &[PathBuf],
     devices: &[&str],
+    reads: bool,
 ) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
-    use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules};
+    use landlock::{
+        ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
+    };
 
-    // V3 (Linux 6.2) has all that concerns files; an older kernel enforces what it knows of it. Later versions add
-    // device controls and the network, which are not limited here.
-    let write = AccessFs::from_write(ABI::V3);
-    Ruleset::default()
+    // V3 (Linux 6.2) has all that concerns files; an older kernel enforces what it knows of it. What later versions add would
+    // keep commands from what they are asked to do, such as from graphics cards; who only reads needs none of it.
+    let (write, ruleset) = match reads {
+        false => (AccessFs::from_write(ABI::V3), Ruleset::default()),
+        true => (AccessFs::from_write(ABI::V9), Ruleset::default().scope(Scope::from_all(ABI::V9))?),
+    };
+    ruleset
         .handle_access(write)?
         .create()?
         .add_rules(path_beneath_rules(writable, write))?

@@ -147,6 +147,14 @@ impl Offered {
             .errors
             .map(|errors| errors.text(self.tool.definition.output_characters))
             .unwrap_or_default();
+        for proposal in &mut output.proposals {
+            // It is applied by `edit_files`, and that is what it names; who decides has to know where it comes from.
+            let (name, file) = (self.tool.name(), self.tool.file());
+            proposal
+                .preview
+                .text
+                .push_str(&format!("\n[proposed by {name}, a tool of this project: {file}]"));
+        }
         let more = if text.trim().is_empty() { beside } else { format!("{beside}on stderr:\n{text}\n") };
         if !more.is_empty() {
             output.content.push(trunkline_agent_traits::message_tree::Part::text(more));
