@@ -92,7 +92,7 @@ pub(crate) fn find(root: &Arc<Root>, sandbox: &Sandbox, taken: &BTreeSet<String>
                     definition.name
                 ));
             }
-            let owned = owned::find(root, &definition)?;
+            let owned = owned::find(root, sandbox, &definition)?;
             let digest = sha256(text.as_bytes());
             let (root, sandbox) = (Arc::clone(root), sandbox.clone());
             Ok(DeclaredTool { root, sandbox, definition, owned, text, digest })
@@ -214,6 +214,19 @@ impl DeclaredTool {
                 file.sha256.get(..12).unwrap_or_default()
             );
         }
+        for name in owned::missing(&self.root, &self.definition) {
+            let _ = writeln!(
+                told,
+                "  with {}, which is not there yet: the trust ends when it is made",
+                shown::name(name)
+            );
+        }
+        if seen.files.is_empty() {
+            told.push_str(
+                "nothing of the project is bound: what the program reads here, such as a Makefile or a configuration, may change \
+                 and the tool stays trusted; `files` in its definition binds it\n",
+            );
+        }
         if self.definition.input == Input::Json {
             told.push_str("gets its arguments as JSON\n");
         }
@@ -288,9 +301,9 @@ impl DeclaredTool {
         if sha256(&bytes(&self.root, &name)?) != self.digest {
             return Err("its definition has changed since it was read".to_owned());
         }
-        match owned::find(&self.root, &self.definition)? == self.owned {
+        match owned::find(&self.root, &self.sandbox, &self.definition)? == self.owned {
             true => Ok(()),
-            false => Err("what it starts, or stands on, is another file by now".to_owned()),
+            false => Err("its program, or a file that it depends on, has been replaced".to_owned()),
         }
     }
 

@@ -245,7 +245,7 @@ fn what_is_started_is_a_program_that_can_be_named() {
         .trunkline/tools/say.json REFUSED: there is no program sub on the PATH; one of the project is written with its folder, such as ./sub
         .trunkline/tools/say.json REFUSED: ./plain.txt is no file that may be executed; `chmod +x` makes it one
         .trunkline/tools/say.json REFUSED: there is no program no-such-program-anywhere on the PATH; one of the project is written with its folder, such as ./no-such-program-anywhere
-        .trunkline/tools/say.json REFUSED: the program OUTSIDE lies in the temporary folder, where every command may write
+        .trunkline/tools/say.json REFUSED: the program OUTSIDE lies in /tmp, where every command may write
     "#]].assert_eq(&all);
 }
 

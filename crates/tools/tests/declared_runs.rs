@@ -269,6 +269,62 @@ fn any_change_ends_the_trust_before_the_next_call() {
 }
 
 #[test]
+fn a_program_is_started_under_the_name_that_it_is_called_by() {
+    let scene = project(&[("say", defined(&json!({"command": ["./called.sh", "--", "{word}"]})))]);
+    script(&scene, "real.sh", "#!/bin/sh\necho \"${0##*/}\"\n");
+    std::os::unix::fs::symlink("real.sh", scene.root().join("called.sh")).unwrap();
+    let tool = tool(&scene);
+    assert_eq!(said(&scene, tool.as_ref(), json!({"word": "a"})), "exit code 0 after N s\ncalled.sh\n");
+    // What is digested is what the link leads to.
+    script(&scene, "real.sh", "#!/bin/sh\necho other\n");
+    let said = said(&scene, tool.as_ref(), json!({"word": "a"}));
+    assert!(said.contains("because of a change: real.sh"), "{said}");
+}
+
+#[test]
+fn what_is_bound_is_told_before_it_is_trusted() {
+    let of = |command: Value| {
+        let scene = project(&[("say", defined(&json!({"command": command, "arguments": null})))]);
+        scene.write("rules.txt", "a");
+        let summary = only(&scene).summary().unwrap();
+        let kept = |line: &&str| line.starts_with("  with ") || line.starts_with("nothing of the project");
+        summary.lines().filter(kept).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let told = [
+        json!(["sh", "-c", "true"]),
+        json!(["sh", "--rules=rules.txt", "if=./rules.txt"]),
+        json!(["sh", "out/report.txt", "--to=more.txt", "lint"]),
+        json!(["./echo.sh", "-o", "/nowhere/x.txt"]),
+    ]
+    .map(of);
+    expect![[r#"
+        nothing of the project is bound: what the program reads here, such as a Makefile or a configuration, may change and the tool stays trusted; `files` in its definition binds it
+        --
+          with rules.txt as it is now (ca978112ca1b)
+        --
+          with out/report.txt, which is not there yet: the trust ends when it is made
+          with more.txt, which is not there yet: the trust ends when it is made
+        nothing of the project is bound: what the program reads here, such as a Makefile or a configuration, may change and the tool stays trusted; `files` in its definition binds it
+        --
+          with echo.sh as it is now (ce009c547ace)
+    "#]].assert_eq(&told.join("--\n"));
+}
+
+#[test]
+fn a_program_where_every_command_may_write_is_no_tool() {
+    let scene = project(&[("say", defined(&json!({"command": ["sh", "-c", "true"], "arguments": null})))]);
+    assert_eq!(declared(&scene).tools.len(), 1);
+    let shell = fs::canonicalize("/bin/sh").unwrap();
+    let mut policy = CommandPolicy::default();
+    policy.also_writable = vec![shell.parent().unwrap().to_owned()];
+    let found = CodingTools::new(scene.root()).unwrap().commands(policy).declared([]);
+    if is_held(&scene) {
+        let told = format!("lies in {}, where every command may write", shell.parent().unwrap().display());
+        assert!(found.tools.is_empty() && found.refused[0].why.ends_with(&told), "{:?}", found.refused);
+    }
+}
+
+#[test]
 fn a_program_that_changes_while_it_runs_is_told() {
     let scene = project(&[("say", defined(&json!({"access": "writes"})))]);
     script(&scene, "echo.sh", "#!/bin/sh\necho '# more' >> echo.sh\necho '{}' > .trunkline/tools/new.json\n");
@@ -276,7 +332,7 @@ fn a_program_that_changes_while_it_runs_is_told() {
     expect![[r#"
         exit code 0 after N s
         [.trunkline was changed while this ran; a tool that is declared there is not used before a person has trusted it]
-        [say is not trusted any more, because of a change: echo.sh; a person has to trust it again; this call began before that was seen]
+        [echo.sh changed while this call was starting or running; say is no longer trusted, and this run may have used what was changed]
     "#]].assert_eq(&said);
 }
 
@@ -290,6 +346,21 @@ fn a_command_that_writes_where_tools_are_declared_is_told() {
     assert!(said.contains("[.trunkline was changed while this ran; "), "{said}");
     let said = scene.said("run_command", json!({"command": "cat .trunkline/tools/new.json"}));
     assert!(!said.contains("was changed"), "{said}");
+}
+
+#[test]
+fn many_files_beside_hide_no_tool_and_what_is_not_looked_at_is_told() {
+    let scene = project(&[("say", defined(&json!({})))]);
+    for number in 0..2_100 {
+        scene.write(&format!(".trunkline/a/{number}"), "");
+    }
+    let not_all = "[.trunkline has too many files or folders to tell whether this has changed one of them]\n";
+    let said = scene.said("run_command", json!({"command": "true"}));
+    assert!(said.ends_with(not_all), "{said}");
+    for command in ["echo ' ' >> .trunkline/tools/say.json", "echo '{}' > .trunkline/tools/new.json"] {
+        let said = scene.said("run_command", json!({ "command": command }));
+        assert!(said.contains("[.trunkline was changed while this ran; "), "{command}: {said}");
+    }
 }
 
 #[test]
@@ -429,6 +500,13 @@ fn trust_is_private_bound_to_a_folder_and_outlives_others_changes() {
     assert_eq!(kept.trust(&tool).unwrap(), Trust::None);
     kept.give(&tool, &tool.digest().unwrap(), 7).unwrap();
     assert_eq!(kept.trust(&tool).unwrap(), Trust::Given);
+    // A folder that others may write is refused before anything is written there.
+    let open = TrustedTools::at(scene.outside("open/trusted_tools.json"));
+    fs::create_dir(scene.outside("open")).unwrap();
+    fs::set_permissions(scene.outside("open"), fs::Permissions::from_mode(0o775)).unwrap();
+    let refused = open.give(&tool, &tool.digest().unwrap(), 1);
+    assert!(matches!(refused, Err(TrustError::OpenToOthers { .. })), "{refused:?}");
+    assert!(!open.path().exists());
     let modes =
         [kept.path(), kept.path().parent().unwrap()].map(|path| fs::metadata(path).unwrap().mode() & 0o777);
     assert_eq!(modes, [0o600, 0o700]);

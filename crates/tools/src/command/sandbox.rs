@@ -62,6 +62,19 @@ impl Sandbox {
         matches!(self, Sandbox::Landlock { .. })
     }
 
+    /// Returns the folders, links resolved, in which every command may write beside the workspace.
+    pub(crate) fn writable_beside(&self, root: &Path) -> impl Iterator<Item = PathBuf> {
+        let always = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+        let more = match self {
+            Sandbox::Landlock { writable, .. } => writable.clone(),
+            Sandbox::Off | Sandbox::Missing(_) => Vec::new(),
+        };
+        // What is not there has nothing in it.
+        let there = always.into_iter().chain(more).filter_map(|folder| std::fs::canonicalize(folder).ok());
+        let root = root.to_owned();
+        there.filter(move |folder| *folder != root)
+    }
+
     /// Returns limits under which nothing but one folder can be written; `None` where the system cannot hold a program to that.
     pub(crate) fn nothing_but(&self, folder: &Path) -> Option<Self> {
         match self {

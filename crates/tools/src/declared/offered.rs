@@ -105,13 +105,15 @@ impl Offered {
         let asked = (self.tool.clone(), self.trusted.clone());
         let order = Order {
             what: What::Words(Box::new(Words {
-                program: self.tool.owned.program.clone(),
+                program: self.tool.owned.start.clone(),
                 words: words.into_iter().map(OsString::from).collect(),
                 input,
                 variables: definition.environment.clone(),
                 temporary: private.as_ref().map(|folder| folder.path().to_owned()),
                 apart: definition.stages.then_some(definition.output_characters),
-                still: Box::new(move || still(&asked.0, &asked.1).map_err(|why| format!("not run: {why}"))),
+                still: Box::new(move || {
+                    still(&asked.0, &asked.1).map_err(|over| over.told_before(asked.0.name()))
+                }),
             })),
             folder: self.tool.root.path().to_owned(),
             timeout: Duration::from_secs(definition.timeout_seconds),
@@ -126,7 +128,7 @@ impl Offered {
         let after = tokio::task::spawn_blocking(move || still(&tool, &trusted)).await;
         let changed = match after {
             Ok(Ok(())) => String::new(),
-            Ok(Err(why)) => format!("[{why}; this call began before that was seen]\n"),
+            Ok(Err(over)) => over.told_after(self.tool.name()),
             Err(error) => format!("[it could not be looked at again: {error}]\n"),
         };
         let beside = beside + &changed;
@@ -197,16 +199,45 @@ impl Offered {
     }
 }
 
+/// Why a tool is not trusted any more.
+enum Over {
+    /// These files are not what they were.
+    Changed(String),
+    /// Something else.
+    Because(String),
+}
+
+impl Over {
+    fn told_before(&self, name: &str) -> String {
+        let why = match self {
+            Over::Changed(files) => format!("of a change: {files}"),
+            Over::Because(why) => why.clone(),
+        };
+        format!("not run: {name} is not trusted any more, because {why}; a person has to trust it again")
+    }
+
+    fn told_after(&self, name: &str) -> String {
+        match self {
+            Over::Changed(files) => format!(
+                "[{files} changed while this call was starting or running; {name} is no longer trusted, and this run may have used what \
+                 was changed]\n"
+            ),
+            Over::Because(why) => {
+                format!(
+                    "[{name} is no longer trusted, because {why}; this run may have used what was changed]\n"
+                )
+            }
+        }
+    }
+}
+
 /// Refuses to start what nobody has trusted as it is now.
-fn still(tool: &DeclaredTool, trusted: &TrustedTools) -> Result<(), String> {
-    let over = |why: &str| {
-        format!("{} is not trusted any more, because {why}; a person has to trust it again", tool.name())
-    };
-    tool.still().map_err(|why| over(&why))?;
+fn still(tool: &DeclaredTool, trusted: &TrustedTools) -> Result<(), Over> {
+    tool.still().map_err(Over::Because)?;
     match trusted.trust(tool) {
         Ok(Trust::Given) => Ok(()),
-        Ok(Trust::Over(what)) => Err(over(&format!("of a change: {what}"))),
-        Ok(Trust::None) => Err(over("a person has taken that back")),
-        Err(error) => Err(over(&error.to_string())),
+        Ok(Trust::Over(what)) => Err(Over::Changed(what)),
+        Ok(Trust::None) => Err(Over::Because("a person has taken that back".to_owned())),
+        Err(error) => Err(Over::Because(error.to_string())),
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 use super::definition::{Definition, Word};
-use crate::command::absolute_path;
+use crate::command::{Sandbox, absolute_path};
 use crate::root::{Inside, Root};
 use crate::shown;
 
@@ -22,23 +22,24 @@ const LARGEST: u64 = 64 << 20;
 /// What a tool starts, and what of the project it stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owned {
-    /// What is started: absolute, links resolved.
+    /// What is started: absolute, as it was found. A program may go by the name under which it is started.
+    pub(crate) start: PathBuf,
+    /// What that is: links resolved.
     pub(crate) program: PathBuf,
     /// Files of the project, by their names in it, in order.
     pub(crate) files: Vec<String>,
 }
 
 /// Finds what a definition names.
-pub(super) fn find(root: &Root, definition: &Definition) -> Result<Owned, String> {
-    let program = program(root, &definition.program)?;
+pub(super) fn find(root: &Root, sandbox: &Sandbox, definition: &Definition) -> Result<Owned, String> {
+    let (start, program) = program(root, sandbox, &definition.program)?;
     let mut files = Vec::new();
     if let Some(inside) = inside(root, &program) {
         files.push(inside?);
     }
-    for word in &definition.words {
+    for word in named(definition) {
         // A script that an interpreter is given, a configuration: whatever of the project is named is part of it.
-        if let Word::Plain(word) = word
-            && let Ok(found) = root.existing(word)
+        if let Ok(found) = root.existing(word)
             && root.full(&found).is_file()
         {
             files.push(found.as_str().to_owned());
@@ -53,37 +54,59 @@ pub(super) fn find(root: &Root, definition: &Definition) -> Result<Owned, String
     }
     files.sort();
     files.dedup();
-    Ok(Owned { program, files })
+    Ok(Owned { start, program, files })
 }
 
-/// Returns where a program is.
-fn program(root: &Root, named: &str) -> Result<PathBuf, String> {
+/// Returns what the words of a command name that looks like a file of the project and is not there.
+pub(super) fn missing<'d>(root: &Root, definition: &'d Definition) -> Vec<&'d str> {
+    let is_missing = |word: &&str| {
+        let is_relative = !word.starts_with(['-', '/']) && !word.contains('=') && word.contains(['.', '/']);
+        is_relative && root.place(word).is_ok_and(|place| fs::symlink_metadata(root.full(&place)).is_err())
+    };
+    named(definition).filter(is_missing).collect()
+}
+
+/// Returns what may be the name of a file in the words of a command: a word, and what stands behind the `=` of one.
+fn named(definition: &Definition) -> impl Iterator<Item = &str> {
+    let plain = definition.words.iter().filter_map(|word| match word {
+        Word::Plain(word) => Some(word.as_str()),
+        Word::Given { .. } => None,
+    });
+    plain.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten()
+}
+
+/// Returns where a program is, as it is found and with links resolved.
+fn program(root: &Root, sandbox: &Sandbox, named: &str) -> Result<(PathBuf, PathBuf), String> {
     let shown = shown::line(named, 100);
-    let found = if named.contains('/') {
-        match Path::new(named).is_absolute() {
-            true => fs::canonicalize(named)
-                .map_err(|error| format!("the program {shown} cannot be used: {error}"))?,
-            false => root.full(&root.existing(named)?),
-        }
-    } else {
+    let cannot = |error: io::Error| format!("the program {shown} cannot be used: {error}");
+    let (start, found) = if !named.contains('/') {
         let path = absolute_path();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         let there = folders.iter().map(|folder| folder.join(named)).find(|path| is_program(path));
         let there = there.ok_or_else(|| {
             format!("there is no program {shown} on the PATH; one of the project is written with its folder, such as ./{shown}")
         })?;
-        fs::canonicalize(&there).map_err(|error| format!("the program {shown} cannot be used: {error}"))?
+        let found = fs::canonicalize(&there).map_err(cannot)?;
+        (there, found)
+    } else if Path::new(named).is_absolute() {
+        (PathBuf::from(named), fs::canonicalize(named).map_err(cannot)?)
+    } else {
+        let found = root.full(&root.existing(named)?);
+        // Without the `.` of `./lint.sh`, which the program would be told as its name.
+        (root.path().join(named).components().collect(), found)
     };
     if !is_program(&found) {
         return Err(format!("{shown} is no file that may be executed; `chmod +x` makes it one"));
     }
-    let temporary = fs::canonicalize(std::env::temp_dir()).unwrap_or_default();
-    if !found.starts_with(root.path()) && found.starts_with(&temporary) {
+    if !found.starts_with(root.path())
+        && let Some(folder) = sandbox.writable_beside(root.path()).find(|folder| found.starts_with(folder))
+    {
         return Err(format!(
-            "the program {shown} lies in the temporary folder, where every command may write"
+            "the program {shown} lies in {}, where every command may write",
+            shown::name(&folder.display().to_string())
         ));
     }
-    Ok(found)
+    Ok((start, found))
 }
 
 fn is_program(path: &Path) -> bool {

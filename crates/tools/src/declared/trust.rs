@@ -270,6 +270,9 @@ impl TrustedTools {
         let folder =
             self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
+        // Also where the file is not there yet: what is written into a folder of others is not believed afterwards.
+        let around = fs::metadata(folder).map_err(io)?;
+        self.is_ours(folder, around.uid(), around.mode())?;
         let mut lock = self.path.clone().into_os_string();
         lock.push(".lock");
         let lock =
