@@ -126,36 +126,49 @@ struct Voice<'a> {
     rule: &'a Rule,
 }
 
+/// Which rules are asked.
+type Asked = fn(&Rule, &Wanted<'_>) -> bool;
+
 impl Rules {
     /// Says what may be done with something that is wanted.
     ///
     /// Of several paths each is judged, and the strictest answer counts for all; so it is with a line of commands that are
     /// plain words each, such as `cargo fmt && cargo test`. Costs a step per rule and path, or command.
     pub fn judge(&self, wanted: &Wanted<'_>, at: u64) -> Judgement {
+        self.judge_by(|_, _| true, wanted, at)
+    }
+
+    /// Like [`judge`](Rules::judge), by the rules alone that name the tool itself, letter for letter: neither one for all tools
+    /// nor one with `*` or `?` says anything. For what a rule decides only if its giver has thought of it.
+    pub fn judge_by_name(&self, wanted: &Wanted<'_>, at: u64) -> Judgement {
+        self.judge_by(|rule, wanted| rule.tool.as_deref() == Some(wanted.tool), wanted, at)
+    }
+
+    fn judge_by(&self, asked: Asked, wanted: &Wanted<'_>, at: u64) -> Judgement {
         match wanted.on {
             On::Paths([first, rest @ ..]) => {
-                let one = |path: &str| self.judge_one(wanted, Some(path), None, at);
+                let one = |path: &str| self.judge_one(asked, wanted, (Some(path), None), at);
                 rest.iter().fold(one(first), |all, path| all.and(one(path)))
             }
             On::Command(command) => {
-                let one = |command: &str| self.judge_one(wanted, None, Some(command), at);
+                let one = |command: &str| self.judge_one(asked, wanted, (None, Some(command)), at);
                 match parts(command).as_deref() {
                     Some([first, rest @ ..]) => rest.iter().fold(one(first), |all, part| all.and(one(part))),
                     _ => one(command),
                 }
             }
-            On::Other | On::Paths([]) => self.judge_one(wanted, None, None, at),
+            On::Other | On::Paths([]) => self.judge_one(asked, wanted, (None, None), at),
         }
     }
 
     fn judge_one(
         &self,
+        asked: Asked,
         wanted: &Wanted<'_>,
-        path: Option<&str>,
-        command: Option<&str>,
+        (path, command): (Option<&str>, Option<&str>),
         at: u64,
     ) -> Judgement {
-        let counting = self.iter().filter(|standing| standing.counts(at));
+        let counting = self.iter().filter(|standing| standing.counts(at) && asked(&standing.rule, wanted));
         let voices: Vec<Voice<'_>> = counting
             .filter_map(|standing| {
                 let rule = &standing.rule;

@@ -48,6 +48,23 @@ fn what_forbids_wins_whatever_else_is_said_and_in_whatever_order() {
 }
 
 #[test]
+fn where_a_rule_has_to_name_the_tool_itself_no_other_says_anything() {
+    let mut rules = Rules::new();
+    let given = ["*", "re*", "read?", "READ", "read"].map(|tool| Some(tool.to_owned()));
+    for tool in given.into_iter().chain([None]) {
+        let mut rule = Rule::new(RuleVerdict::Allow, Actor::new(ActorKind::Person, "anna"));
+        rule.tool = tool;
+        let event = rules.add(rule, 0).unwrap();
+        rules.record(event).unwrap();
+    }
+    let wanted = Wanted::new("read", Effect::Pure, On::Other);
+    assert_eq!(rules.judge(&wanted, 0).verdict, RuleVerdict::Allow);
+    assert_eq!(rules.judge_by_name(&wanted, 0).rules, [RuleId(5)]);
+    let other = rules.judge_by_name(&Wanted::new("reads", Effect::Pure, On::Other), 0);
+    assert_eq!((other.verdict, other.rules), (RuleVerdict::Ask, Vec::new()));
+}
+
+#[test]
 fn what_names_a_target_outranks_what_names_a_tool_and_that_what_names_neither() {
     check(
         &[
