@@ -242,3 +242,26 @@ fn nothing_is_closed_while_something_waits() {
         "#]],
     );
 }
+
+#[test]
+fn what_was_not_told_yet_is_told_before_the_end_so_that_what_is_given_up_rests() {
+    check(
+        concat!(
+            "folder\nhush\npropose c1 a = new\nmodel: edit c1 {\"path\":\"a\"}; shell c2 {\"command\":\"make\"}\n",
+            "> do it\napprove p1\nresume\ndiscard p2\ntell\nclose abandon it is not wanted\nresume"
+        ),
+        expect![[r#"
+            close abandon it is not wanted
+                + n3 under n2 tool: c1: done / Staged as p1. Nothing is written before it is approved; you will be told.
+                + n4 under n3 harness: c2: not run: a person closed the run first
+                + n5 under n4 harness: A person approved p1, and it was applied. written
+                + resolve/told
+                + decision/patch_set
+                + decision/left
+                + decision/decided abandon
+                + decision/run
+            resume
+              rest
+        "#]],
+    );
+}

@@ -14,7 +14,7 @@ use crate::acts::bind::not_committed;
 use crate::acts::changes::{Found, find, find_or_say_why};
 use crate::acts::plan::Plan;
 use crate::acts::question::{Pause, Question};
-use crate::acts::turn::close_turn;
+use crate::acts::turn::{close_turn, tell_untold};
 use crate::acts::view::View;
 use crate::notes;
 use crate::notes::binding::BindingNote;
@@ -113,6 +113,8 @@ pub fn close(
     let ids = asked.ids(ids_of(run, &found))?;
     let mut draft = view.state.tree.draft();
     close_turn(view, &mut draft, "not run: a person closed the run first")?;
+    // Told behind the verdict it would be words at the head, with which a run goes on that was given up.
+    let told = tell_untold(view, &mut draft)?;
     let head = match how {
         CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), view.at)?,
         _ => draft.head(),
@@ -120,6 +122,7 @@ pub fn close(
     let over = Over { commit: None, taken_back: None, head, ids };
     let (records, decision) = closing::close(run, &ending(view, run, How::Closed(how), &found, over))?;
     let mut batch = entries(draft);
+    batch.extend(told);
     batch.extend(records);
     // A run that is tried again begins with what it is told, and where the files are now.
     if let CloseAs::Retry { reason } = how {

@@ -9,10 +9,11 @@ use crate::acts::plan::Plan;
 use crate::acts::propose::ask_for_plan;
 use crate::acts::question::Pause;
 use crate::acts::task::new_intent;
+use crate::acts::turn;
 use crate::acts::view::View;
 use crate::notes;
 use crate::notes::record::entries;
-use crate::notes::{resolve, task};
+use crate::notes::task;
 use crate::rules::opening::{self, Purpose};
 use crate::rules::plans;
 use crate::words::error::RuntimeError;
@@ -75,12 +76,13 @@ pub fn say(view: &View<'_>, text: &str) -> Result<Plan, Pause> {
 ///
 /// [`Pause`]: what it has to know first, or why it cannot be done.
 pub fn tell_untold(view: &View<'_>) -> Result<Plan, Pause> {
-    let untold = &view.state.resolve.untold;
-    if view.state.open_turn().is_some() || untold.is_empty() {
+    if view.state.open_turn().is_some() {
         return Ok(Plan::nothing());
     }
-    let mut records = view.saying_with(&untold.join("\n"), view.state.resolve.unshown.clone())?;
-    records.push(resolve::told(view.at));
+    let mut draft = view.state.tree.draft();
+    let told = turn::tell_untold(view, &mut draft)?;
+    let mut records = entries(draft);
+    records.extend(told);
     Ok(Plan::of(records))
 }
 

@@ -3,8 +3,10 @@
 use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, Timestamp, ToolCall, ToolResult,
 };
+use trunkline_session_store::Record;
 
-use crate::acts::view::View;
+use crate::acts::view::{View, said};
+use crate::notes::resolve;
 use crate::rules::calls;
 use crate::state::{CallStatus, State};
 use crate::words::call::CallPlace;
@@ -78,6 +80,16 @@ pub(crate) fn close_turn(
     };
     let answers: Vec<_> = open.map(answer).collect();
     append_results(state, draft, &answers, view.at)
+}
+
+/// Tells on a draft what had no place while the turn was open, and returns the record that it was told.
+pub(crate) fn tell_untold(view: &View<'_>, draft: &mut Draft<'_>) -> Result<Option<Record>, RuntimeError> {
+    let part = &view.state.resolve;
+    if part.untold.is_empty() {
+        return Ok(None);
+    }
+    draft.append(said(&part.untold.join("\n"), part.unshown.clone()), view.at)?;
+    Ok(Some(resolve::told(view.at)))
 }
 
 /// A trunk that ends in words of the model and goes on gets words of the harness first: no wire asks a model to

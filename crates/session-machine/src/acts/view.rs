@@ -66,14 +66,8 @@ impl View<'_> {
 
     /// Returns the records of words with which something is shown.
     pub(crate) fn saying_with(&self, text: &str, parts: Vec<Part>) -> Result<Vec<Record>, RuntimeError> {
-        let shown = parts.into_iter().filter_map(|part| match part {
-            Part::Image(media) => Some(Content::Image(media)),
-            Part::Document(media) => Some(Content::Document(media)),
-            _ => None,
-        });
-        let content = std::iter::once(Content::text(text)).chain(shown).collect();
         let mut draft = self.state.tree.draft();
-        draft.append(Message::new(Role::User, Author::Harness, content), self.at)?;
+        draft.append(said(text, parts), self.at)?;
         Ok(entries(draft))
     }
 
@@ -114,4 +108,15 @@ impl View<'_> {
         }
         Ok(plan)
     }
+}
+
+/// Returns words of the harness with which something is shown.
+pub(super) fn said(text: &str, parts: Vec<Part>) -> Message {
+    let shown = parts.into_iter().filter_map(|part| match part {
+        Part::Image(media) => Some(Content::Image(media)),
+        Part::Document(media) => Some(Content::Document(media)),
+        _ => None,
+    });
+    let content = std::iter::once(Content::text(text)).chain(shown).collect();
+    Message::new(Role::User, Author::Harness, content)
 }
