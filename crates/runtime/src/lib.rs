@@ -44,10 +44,10 @@ pub use trunkline_session_machine::setup::Limits;
 pub use trunkline_session_machine::state::task::GivenTask;
 pub use trunkline_session_machine::{
     APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, Bounds,
-    CallPlace, Cause, ChangedFile, Changes, CloseAs, Compacted, Comparison, Deciding, EndTask, Event,
-    FileChange, FileStates, Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, NewTask, OnStall,
-    OwnChanges, PlanRecord, PlanStepText, PlanText, PlanTextError, Prepared, Proposal, Retries, Reverts,
-    RuntimeError, Said, Span, StepRecord, Stop, ToolOutput, Touched, WorkspaceFault,
+    CallPlace, Cause, ChangedFile, Changes, CloseAs, CloseRequest, Compacted, Comparison, Deciding, EndTask,
+    Event, FileChange, FileStates, Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, NewTask,
+    OnStall, OwnChanges, PlanRecord, PlanStepText, PlanText, PlanTextError, Prepared, Proposal, Retries,
+    Reverts, RuntimeError, Said, Span, StepRecord, Stop, ToolOutput, Touched, WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
 pub use world::model_summarizer::ModelSummarizer;

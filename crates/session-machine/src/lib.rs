@@ -14,6 +14,7 @@ pub mod setup;
 pub mod state;
 pub mod words;
 
+pub use notes::close_request::CloseRequest;
 pub use notes::plan::{PlanRecord, StepRecord};
 pub use trunkline_resolve_queue::Approval;
 pub use words::asked::Asked;

@@ -20,6 +20,9 @@ fn any_line() -> impl Strategy<Value = String> {
         1 => Just("bound retries 1".to_owned()),
         1 => Just("close checkpoint half".to_owned()),
         1 => (0_u32..9).prop_map(|node| format!("merge n{node}")),
+        2 => prop::sample::select(vec!["checkpoint", "retry", "abandon"]).prop_map(|word| {
+            format!(r#"model: request_decision c5 {{"decision":"{word}","words":"w"}}; read c4 {{"path":"a"}}"#)
+        }),
     ]
 }
 
@@ -54,7 +57,7 @@ fn script() -> impl Strategy<Value = String> {
             let mut script = vec![approval.to_owned()];
             script.extend(reverts.then(|| "reverts".to_owned()));
             script.extend(commits.then(|| "commits".to_owned()));
-            script.extend(intents.then(|| "intents".to_owned()));
+            script.extend(intents.then(|| "intents\ncloses\ngive allow tool request_decision".to_owned()));
             script.extend((0..6).map(|id| format!("propose c{id} a = text {id}")));
             // What is made at random seldom comes to changes, and to a verdict on them.
             script.extend(BEGUN.get(begun).map(|begun| (*begun).to_owned()));

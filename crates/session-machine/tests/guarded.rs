@@ -332,7 +332,7 @@ fn what_only_looks_is_not_asked_about() {
 #[test]
 fn the_tools_of_layers_are_known_by_name_so_that_no_project_takes_one() {
     // Every layer that has a tool is on; the other three are the agent's own.
-    let layers = "approval model\nreverts\nmay merge\nmay go\nmay prune\nplans";
+    let layers = "approval model\nreverts\nmay merge\nmay go\nmay prune\nplans\ncloses";
     let told = play(&format!("{layers}\nmodel: Done.\n> hello\nshow tools")).told;
     let mut offered: Vec<&str> = told.lines().last().unwrap().trim().split(", ").collect();
     offered.retain(|name| !["read", "edit", "shell"].contains(name));

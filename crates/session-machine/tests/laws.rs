@@ -1,9 +1,10 @@
 //! Laws over made-up sessions. That a fold of the log goes the same way is tried before each step of every play.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 use serde_json::Value;
+use trunkline_decision_objects::Decision;
 use trunkline_message_tree::{Entry, MessageTree, NodeId};
 use trunkline_resolve_queue::{ActorKind, State, Verdict};
 use trunkline_session_store::Record;
@@ -80,6 +81,43 @@ fn script_with_plans() -> impl Strategy<Value = String> {
             script.push_str(&line);
         }
         script
+    })
+}
+
+/// A line of a script in which a model asks for the end of its run, under every policy and many rules.
+pub(crate) fn line_with_close_requests() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec!["checkpoint", "retry", "abandon"]);
+    let ask = (0_u32..6, word, 0_u8..4).prop_map(|(id, word, beside)| {
+        let ask = format!(r#"request_decision c{id} {{"decision":"{word}","words":"so it is"}}"#);
+        match beside {
+            0 => format!(r#"model: edit c8 {{"path":"a"}}; {ask}; shell c7 {{"command":"make"}}"#),
+            1 => format!(r#"model: {ask}; resolve c9 {{"action":"apply","reason":"r","id":"p1"}}; {ask}"#),
+            _ => format!("model: {ask}"),
+        }
+    });
+    let rules = vec![
+        "rule allow tool *",
+        "rule allow tool request_*",
+        "give allow",
+        "give allow once tool request_decision",
+        "rule ask model tool request_decision",
+    ];
+    prop_oneof![
+        12 => line(),
+        8 => ask,
+        2 => (1_u32..5).prop_map(|id| format!("reword p{id} in other words")),
+        1 => prop::sample::select(rules).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["approval person", "approval model", "approval always"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["closes off", "closes", "plans", "redo", "folder"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["task t", "bound retries 1", "done so"]).prop_map(str::to_owned),
+    ]
+}
+
+pub(crate) fn script_with_close_requests() -> impl Strategy<Value = String> {
+    let lines = prop::collection::vec(line_with_close_requests(), 4..24);
+    let approval = prop::sample::select(vec!["approval person", "approval model", "approval always"]);
+    (script(), approval, lines).prop_map(|(before, approval, lines)| {
+        format!("closes\n{approval}\npropose c8 a = new\n{before}\n{}", lines.join("\n"))
     })
 }
 
@@ -183,6 +221,83 @@ fn number(id: &Value) -> u64 {
     text.and_then(|id| id.parse().ok()).or_else(|| id.as_u64()).unwrap_or_default()
 }
 
+/// What a log says of requests to end a run, found out apart from what folds it.
+#[derive(Default)]
+struct Requests {
+    /// What was asked for in words of the model, by the proposal.
+    asked: HashMap<u64, Value>,
+    /// The tools that rules name, if they allow anything.
+    allowing: HashMap<String, String>,
+    /// What was approved, and ends no run yet.
+    approved: Vec<(u64, String)>,
+    /// How many runs in a row tried again because of one.
+    retries: usize,
+}
+
+impl Requests {
+    /// Takes in a record; says what is wrong with it.
+    fn record(&mut self, record: &Record) -> Result<(), String> {
+        let Record::Note(note) = record else { return Ok(()) };
+        let body: Value = serde_json::from_str(&note.body).unwrap_or_default();
+        let change = &body["change"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match note.kind.as_str() {
+            "rule" if change["added"]["verdict"] == "allow" => {
+                self.allowing.insert(text(&body["rule"]), text(&change["added"]["tool"]));
+            }
+            "event" if change["staged"]["source_tool"] == "request_decision" => {
+                self.asked.insert(number(&body["proposal"]), change["staged"]["payload"]["request"].clone());
+            }
+            "event"
+                if change["decided"]["verdict"] == "approve"
+                    && self.asked.contains_key(&number(&body["proposal"])) =>
+            {
+                let by = &change["decided"]["by"];
+                let rules = text(&by["name"]);
+                let named = || {
+                    rules
+                        .split(", ")
+                        .all(|rule| self.allowing.get(rule).is_some_and(|tool| tool == "request_decision"))
+                };
+                match by["kind"].as_str() {
+                    Some("person") => {}
+                    Some("policy") if named() => {}
+                    _ => return Err(format!("a request was approved by {by}")),
+                }
+                self.approved.push((number(&body["proposal"]), text(&body["proposal"])));
+            }
+            "opened" if !note.body.contains("retry_of") => self.retries = 0,
+            "decided" => {
+                let decision = Decision::parse(note.body.as_bytes()).unwrap();
+                let word = decision.verdict().kind().to_string();
+                if decision.decided_by().kind != trunkline_decision_objects::ActorKind::Agent
+                    || !["checkpoint", "retry", "abandon"].contains(&word.as_str())
+                {
+                    self.approved.clear();
+                    return Ok(());
+                }
+                let run = decision.run().to_string();
+                let fits = |(id, _): &(u64, String)| {
+                    self.asked[id]["run"] == run.as_str() && self.asked[id]["close"][&word].is_object()
+                };
+                let Some(place) = self.approved.iter().position(fits) else {
+                    return Err(format!("{word} of {run} without an approved request"));
+                };
+                self.approved.remove(place);
+                if decision.approved_by().is_none() {
+                    return Err(format!("{word} of {run} does not say who approved it"));
+                }
+                self.retries += usize::from(word == "retry");
+                if self.retries > 5 {
+                    return Err("more than five retries in a row".to_owned());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -224,6 +339,26 @@ proptest! {
             prop_assert!(approved.is_none_or(|decision| decision.by.kind == ActorKind::Person), "{}", play.told);
             prop_assert!((entry.state == State::Applied) == approved.is_some(), "{}", play.told);
         }
+    }
+
+    #[test]
+    fn no_model_ends_its_run_without_a_person_or_a_rule_that_names_the_tool(script in script_with_close_requests()) {
+        let play = play(&script);
+        let (mut requests, mut decided) = (Requests::default(), HashSet::new());
+        for record in &play.log[1..] {
+            if let Err(wrong) = requests.record(record) {
+                prop_assert!(false, "{wrong}\n{script}\n{}", play.told);
+            }
+            if let Record::Note(note) = record && note.kind == "decided" {
+                prop_assert!(decided.insert(note.key.clone().map(|key| key.key)), "{}", play.told);
+            }
+        }
+        // Whatever came of it, no task is done by that: it says so who has done it.
+        let done = play.log.iter().filter(|record| matches!(record, Record::Note(note) if note.kind == "task_ended")).count();
+        let said = script.lines().filter(|line| line.starts_with("done ") || line.starts_with("drop ")).count();
+        prop_assert!(done <= said, "{}", play.told);
+        let state = play.state.tasks.task().map(|task| task.state.as_str());
+        prop_assert!(done > 0 || !matches!(state, Some("done" | "completed")), "{state:?}\n{}", play.told);
     }
 
     #[test]

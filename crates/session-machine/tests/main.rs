@@ -5,6 +5,8 @@
 mod approvals;
 mod attempts;
 mod choices;
+mod close_requests;
+mod close_requests_held;
 mod discard_hooks;
 mod ends;
 mod facts;

@@ -27,7 +27,7 @@ use trunkline_session_machine::acts::reply::{self, Came};
 use trunkline_session_machine::acts::resolve::{self, Carried, Next};
 use trunkline_session_machine::acts::view::View;
 use trunkline_session_machine::acts::{
-    close, decide, expire, hold, late, moves, open, propose, settle, stage, task,
+    close, close_request, decide, expire, hold, late, moves, open, propose, settle, stage, task,
 };
 use trunkline_session_machine::next::{Facts, Step, next};
 use trunkline_session_machine::request::prompt;
@@ -63,6 +63,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// may merge            the model may do that as well; also go, prune; leave words of a person, or rebase them
 /// rates                it is known what tokens cost
 /// plans                each run needs a plan that a person approves; `off` takes that back, for what goes on with the session
+/// closes               the model may ask for the end of its run; `off` takes that back
 /// tool own             a tool more, for which nobody is asked
 /// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
 /// hook edit            the tool is told when what it has staged ends without having been applied
@@ -86,6 +87,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// hush, tell           steps and records are not told from here on, and told again
 /// > words              a prompt; the session goes on until it stops
 /// resume, cancel       it goes on; with cancel nothing new is begun
+/// reword p1 words      a person approves a request to end the run, in these words
 /// edit p1 Do it\n1. so   a person approves a plan with another text
 /// approve p1, discard p1 why, approve p1 with {"mode":1} why, undo, redo, go n3, merge n3, back n3 lesson, close checkpoint words
 /// rule deny path a/**  a rule that the agent has; see `rule_of` for all that it may say
@@ -199,7 +201,9 @@ impl Play {
                 };
                 let mut stall = reverts.stall.clone();
                 stall.enabled = rest != "off";
-                self.setup.revert = Some(Box::new(reverts.stall(stall)));
+                let mut reverts = reverts.stall(stall);
+                reverts.decide = self.setup.revert.as_ref().is_some_and(|reverts| reverts.decide);
+                self.setup.revert = Some(Box::new(reverts));
                 self.setup.complete();
                 self.watches = !rest.is_empty();
                 if self.watches {
@@ -220,6 +224,10 @@ impl Play {
             "rates" => {
                 let rates = Rates::new(100, 1_250, 0, CacheGrain::Steps(1), "a test");
                 self.setup.revert = self.setup.revert.take().map(|reverts| Box::new(reverts.rates(rates)));
+            }
+            "closes" => {
+                self.setup.revert.get_or_insert_default().decide = rest != "off";
+                self.setup.complete();
             }
             "plans" => {
                 self.setup.plans = rest != "off";
@@ -302,6 +310,10 @@ impl Play {
             "cancel" => self.drive(true),
             "approve" | "discard" => {
                 let said = said_of(word, more);
+                self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
+            }
+            "reword" => {
+                let said = Said::new(Verdict::Approve, "").in_words(lines_of(more));
                 self.perform(|view, asked| decide::decide(view, asked, proposal(), (&said, None), None))
             }
             "edit" => {
@@ -406,6 +418,15 @@ impl Play {
                     self.perform(|view, _| stage::stage_gate(view, &place, &asked))?;
                 }
                 Step::AskForPlan => self.perform(|view, _| propose::ask_for_plan(view))?,
+                Step::AskToClose(place, close) => {
+                    self.perform(|view, _| close_request::ask_to_close(view, &place, &close))?;
+                }
+                Step::CloseAsAsked => {
+                    let (decision, _) = self.perform(close_request::close_as_asked)?;
+                    if !matches!(decision.verdict(), trunkline_decision_objects::Verdict::Retry { .. }) {
+                        return Ok(());
+                    }
+                }
                 Step::ProposePlan(place, text) => {
                     self.perform(|view, asked| propose::propose_plan(view, asked, &place, &text))?;
                 }

@@ -154,6 +154,8 @@ pub(crate) fn name_of(step: &Step) -> String {
         Step::Gate(place, asked) => format!("gate {} {}", place.id, asked.gate.label),
         Step::AskForPlan => "ask for a plan".to_owned(),
         Step::ProposePlan(place, text) => format!("propose {} {}", place.id, text.title),
+        Step::AskToClose(place, close) => format!("ask to {} {}", close.word(), place.id),
+        Step::CloseAsAsked => "close as asked".to_owned(),
         Step::Run(calls) => {
             let called = calls.iter().map(|call| format!("{} {}", call.tool, call.place.id));
             format!("run {}", called.collect::<Vec<_>>().join(", "))

@@ -51,6 +51,12 @@ impl Play {
             "attempts" => attempts_of(&self.log),
             "family" => families::told(&self.log),
             "candidates" => families::candidates_told(&self.log),
+            "task" => {
+                let task = self.state.tasks.task();
+                task.map(|task| format!("{} {}, retries {}", task.title, task.state.as_str(), task.retries))
+                    .into_iter()
+                    .collect()
+            }
             "commit" => self.message.lines().map(str::to_owned).collect(),
             other => panic!("nothing is known of {other}"),
         };

@@ -1,7 +1,9 @@
 //! When a run ends: by its answer, by a person, by a letter. What is done until it has its verdict is planned in
 //! [`acts`](trunkline_session_machine::acts::closing).
 
+use trunkline_decision_objects::Verdict;
 use trunkline_session_machine::acts::close::Ended;
+use trunkline_session_machine::acts::close_request;
 use trunkline_session_machine::acts::closing::Closing;
 use trunkline_session_machine::{Event, RuntimeError, Stop};
 
@@ -35,6 +37,15 @@ pub(crate) async fn conclude(writer: &mut Writer) -> Result<Stop, RuntimeError> 
         }
         return Ok(Stop::Decided(decision));
     }
+}
+
+/// Ends the open run as its model asked and somebody has approved. Returns why the drive ends, unless another run tries again.
+pub(crate) async fn close_as_asked(writer: &mut Writer) -> Result<Option<Stop>, RuntimeError> {
+    let (decision, others) = writer.perform(close_request::close_as_asked).await?;
+    tell_others(writer, others);
+    bind_decided(writer).await?;
+    let goes_on = matches!(decision.verdict(), Verdict::Retry { .. });
+    Ok((!goes_on).then(|| Stop::Decided(Box::new(decision))))
 }
 
 /// Tells which files were left alone because somebody else has changed them.

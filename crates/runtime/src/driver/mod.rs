@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use trunkline_agent_traits::Cancel;
 use trunkline_session_machine::acts::apply::{check, give_up};
 use trunkline_session_machine::acts::calls::answer;
+use trunkline_session_machine::acts::close_request::ask_to_close;
 use trunkline_session_machine::acts::decide::{approve_ahead, decide_ahead};
 use trunkline_session_machine::acts::drained::names_branches;
 use trunkline_session_machine::acts::expire::expire_due;
@@ -38,7 +39,7 @@ use trunkline_session_store::InboxId;
 
 use self::apply::apply;
 use self::bind::{bind_these, catch_up};
-use self::close::conclude;
+use self::close::{close_as_asked, conclude};
 use self::compact::compact_span;
 use self::decide::ask;
 use self::discard_hook::tell_tool;
@@ -217,6 +218,10 @@ async fn take(writer: &mut Writer, drive: &mut Drive<'_>, step: Step) -> Result<
         Step::ProposePlan(place, text) => {
             writer.perform(|view, asked| propose_plan(view, asked, &place, &text)).await?;
         }
+        Step::AskToClose(place, close) => {
+            writer.perform(|view, _| ask_to_close(view, &place, &close)).await?;
+        }
+        Step::CloseAsAsked => return close_as_asked(writer).await,
         Step::Gate(place, asked) => writer.perform(|view, _| stage_gate(view, &place, &asked)).await?,
         Step::Run(calls) => {
             if run_calls(writer, calls, cancel).await? {

@@ -14,7 +14,7 @@ use crate::writer::inbox::arrived;
 /// What came of asking a person.
 pub(crate) enum Answered {
     /// They said this.
-    Said(Said),
+    Said(Box<Said>),
     /// They decide later.
     Later,
     /// A letter came, or the time of the proposal is over: it is not theirs to decide any more.
@@ -42,7 +42,7 @@ pub(crate) async fn ask_person(
         () = until_past(writer, entry) => return Ok(Answered::Overtaken),
         decided = decider.decide(entry) => decided,
     };
-    Ok(decided.map_or(Answered::Later, Answered::Said))
+    Ok(decided.map_or(Answered::Later, |said| Answered::Said(Box::new(said))))
 }
 
 /// Waits until a proposal is past its time; for ever if it has none.

@@ -18,11 +18,12 @@ use crate::acts::turn::{close_turn, tell_untold};
 use crate::acts::view::View;
 use crate::notes;
 use crate::notes::binding::BindingNote;
+use crate::notes::close_request::ApprovedNote;
 use crate::notes::record::entries;
 use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
 use crate::rules::commit_message::commit_message;
 use crate::rules::opening::{self, Purpose};
-use crate::rules::{branches, citing, patch, rejected, spending, waiting, written};
+use crate::rules::{branches, citing, close_requests, patch, rejected, spending, waiting, written};
 use crate::state::decision::OpenRun;
 use crate::words::bound::Prepared;
 use crate::words::close_as::CloseAs;
@@ -96,6 +97,16 @@ pub fn close(
     asked: &mut Asked<'_>,
     how: &CloseAs,
 ) -> Result<Plan<(Decision, Vec<String>)>, Pause> {
+    close_for(view, asked, how, None)
+}
+
+/// Likewise; `approved` is the request of a model that was approved, if that is why.
+pub(crate) fn close_for(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    how: &CloseAs,
+    approved: Option<&ApprovedNote>,
+) -> Result<Plan<(Decision, Vec<String>)>, Pause> {
     let abandons = matches!(how, CloseAs::Abandon { .. });
     // Else nothing but leaving its prompt could end a run whose trees git has thrown away.
     let mut found = if abandons { find_or_say_why(view, asked)? } else { find(view, asked)? };
@@ -112,15 +123,29 @@ pub fn close(
     }
     let ids = asked.ids(ids_of(run, &found))?;
     let mut draft = view.state.tree.draft();
-    close_turn(view, &mut draft, "not run: a person closed the run first")?;
+    let closed_first = match approved {
+        None => "not run: a person closed the run first",
+        Some(_) => close_requests::CLOSED_FIRST,
+    };
+    close_turn(view, &mut draft, closed_first)?;
     // Told behind the verdict it would be words at the head, with which a run goes on that was given up.
     let told = tell_untold(view, &mut draft)?;
-    let head = match how {
-        CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), view.at)?,
+    let head = match (how, approved) {
+        (CloseAs::Retry { reason }, None) => draft.append(Message::user(reason.as_str()), view.at)?,
+        // Words of a model are no words of a person, whoever has approved them.
+        (CloseAs::Retry { .. }, Some(approved)) => {
+            draft.append(Message::harness(close_requests::tries_again(approved)), view.at)?
+        }
         _ => draft.head(),
     };
     let over = Over { commit: None, taken_back: None, head, ids };
-    let (records, decision) = closing::close(run, &ending(view, run, How::Closed(how), &found, over))?;
+    let mut ending = ending(view, run, How::Closed(how), &found, over);
+    if let Some(approved) = approved {
+        let origin = view.state.tree.node(approved.call.node)?.message().origin.as_ref();
+        ending.asked_by = Some(closing::model(origin)?);
+        ending.approved_by = written::actor_of(&approved.by);
+    }
+    let (records, decision) = closing::close(run, &ending)?;
     let mut batch = entries(draft);
     batch.extend(told);
     batch.extend(records);
@@ -128,7 +153,12 @@ pub fn close(
     if let CloseAs::Retry { reason } = how {
         let (start, [id]) = (asked.start()?, asked.new_ids()?);
         let purpose = Purpose::of(run.record.opening());
-        batch.extend(opening::open_for(purpose, Some(&decision), id, reason, head, start, view.at)?);
+        // Where a model asked for it, what is wanted is what was wanted before.
+        let (goal, prompt) = match approved {
+            None => (reason.as_str(), head),
+            Some(_) => (run.record.opening().goal.as_str(), citing::prompt(view.state, run)),
+        };
+        batch.extend(opening::open_for(purpose, Some(&decision), id, goal, prompt, start, view.at)?);
         batch.extend(view.setup.plans.then(|| notes::plan::asked(&id.to_string(), view.at)));
     }
     Ok(Plan::of(batch).then((decision, found.others)))
@@ -275,6 +305,7 @@ fn ending<'a>(view: &View<'_>, run: &OpenRun, how: How<'a>, found: &'a Found, ov
         taken_back,
         answer: view.state.head_message().text(),
         how,
+        asked_by: None,
         head,
         considered: branches::lessons(&view.state.revert, &view.state.tree, &prompts),
         rejected: rejected::rejected(&view.state.resolve, run.opened),

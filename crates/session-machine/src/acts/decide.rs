@@ -12,6 +12,7 @@ use trunkline_session_store::{InboxId, Record};
 
 use crate::acts::asked::Asked;
 use crate::acts::chain::{Chain, refused};
+use crate::acts::close_request;
 use crate::acts::plan::Plan;
 use crate::acts::propose;
 use crate::acts::question::Pause;
@@ -22,6 +23,7 @@ use crate::notes::resolve::{self, note};
 use crate::rules::staged::discard_words;
 use crate::rules::{hooks, judging};
 use crate::setup::catalogue::can_be_handed;
+use crate::state::resolve::Part;
 use crate::words::error::RuntimeError;
 use crate::words::said::Said;
 
@@ -117,9 +119,19 @@ pub fn decide_each(
                 decided.push((id, Err(RuntimeError::Refused { reason })));
                 continue;
             }
-            if part.plans.is_plan(id) && said.verdict == Verdict::Approve {
+            if let Some(only) = other_text(part, id, said) {
+                let reason = format!("a changed text can only be given when approving {only}; {id} was not changed");
+                decided.push((id, Err(RuntimeError::Refused { reason })));
+                continue;
+            }
+            if part.is_word(id) && said.verdict == Verdict::Approve {
                 let before = chain.mark();
-                match propose::approve(view, asked, &mut chain, (entry, event.clone()), said) {
+                let approving = (entry, event.clone());
+                let completed = match part.plans.is_plan(id) {
+                    true => propose::approve(view, asked, &mut chain, approving, said),
+                    false => close_request::approve(view, &mut chain, approving, said),
+                };
+                match completed {
                     Ok(approved) => {
                         approvals.push(approved);
                         decided.push((id, Ok(())));
@@ -133,12 +145,6 @@ pub fn decide_each(
                 }
                 continue;
             }
-            if said.plan.is_some() {
-                let reason =
-                    format!("a changed text can only be given when approving a plan; {id} was not changed");
-                decided.push((id, Err(RuntimeError::Refused { reason })));
-                continue;
-            }
             let judgement = judging::judge(part, &chain.rules, entry, at);
             chain.push(Ok(event.clone()))?;
             chain.use_asking(id, &judgement, at)?;
@@ -147,10 +153,14 @@ pub fn decide_each(
             }
         }
         if let (Ok(Answer::Already(_)), Some(entry)) = (&answer, queue.get(id))
-            && view.state.resolve.plans.is_plan(id)
+            && view.state.resolve.is_word(id)
             && said.verdict == Verdict::Approve
         {
-            decided.push((id, propose::check_approved(view, entry, said.plan.as_ref())));
+            let checked = match view.state.resolve.plans.is_plan(id) {
+                true => propose::check_approved(view, entry, said.plan.as_ref()),
+                false => close_request::check_approved(view, entry, said.words.as_deref()),
+            };
+            decided.push((id, checked));
             continue;
         }
         decided.push((id, answer.map(drop).map_err(refused)));
@@ -188,6 +198,16 @@ pub fn decide_each(
     Ok(plan)
 }
 
+/// Returns what alone could be approved in another text that was said of something else.
+fn other_text(part: &Part, id: ProposalId, said: &Said) -> Option<&'static str> {
+    let approves = said.verdict == Verdict::Approve;
+    if said.plan.is_some() && !(approves && part.plans.is_plan(id)) {
+        return Some("a plan");
+    }
+    (said.words.is_some() && !(approves && part.close_requests.is_request(id)))
+        .then_some("a request to end the run")
+}
+
 /// Approves what the rules, or a policy that approves everything, approve without asking, unless its time is over.
 ///
 /// # Errors
@@ -212,6 +232,7 @@ pub fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
     let judgement = judging::judge(part, &part.rules, entry, at);
     let next = judging::next_decision(&view.setup.resolve, part, entry, at);
     let mut chain = Chain::of(view.state);
+    let mut approved = None;
     match next {
         // Nobody decides on it any more.
         _ if entry.is_past(at.0) => chain.push(chain.queue.expire(id, at.0))?,
@@ -225,11 +246,18 @@ pub fn decide_ahead(view: &View<'_>, id: ProposalId) -> Result<Plan, Pause> {
                 let text = format!("{id} ({}) was discarded: {why}.", entry.proposal.label);
                 chain.records.extend(view.telling(&text)?);
             }
+            if next == NextDecision::Approve && part.close_requests.is_request(id) {
+                approved = Some(close_request::approve_ruled(view, &mut chain, entry)?);
+            }
         }
         // The time of a rule may just have passed.
         _ => {}
     }
-    Ok(Plan::of(chain.records))
+    let mut plan = Plan::of(chain.records);
+    if let Some(approved) = approved {
+        approved.finish(view, &mut plan);
+    }
+    Ok(plan)
 }
 
 /// Returns the records of an approval by the model, if it may still give it.

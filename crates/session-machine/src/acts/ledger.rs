@@ -10,7 +10,7 @@ use trunkline_revert::{EffectClass, Effects, Ledger, Note, NoteKind, OUTLINE_TOO
 use crate::acts::asked::Asked;
 use crate::acts::question::Pause;
 use crate::acts::view::View;
-use crate::rules::{plans, written};
+use crate::rules::{close_requests, plans, written};
 use crate::setup::Setup;
 use crate::state::CallStatus;
 use crate::words::call::{Access, CallPlace};
@@ -38,7 +38,9 @@ pub(super) fn of(
         None if open == Some(place.node) => false,
         // What a decision led to is told of the files.
         _ => {
-            let own = setup.is_resolve_call(&call.name) || plans::is_plan_call(state, setup, &call.name);
+            let own = setup.is_resolve_call(&call.name)
+                || plans::is_plan_call(state, setup, &call.name)
+                || close_requests::is_call(state, setup, place, &call.name);
             call.name != OUTLINE_TOOL_NAME && !own
         }
     };

@@ -14,6 +14,7 @@ pub mod calls;
 pub mod chain;
 pub mod changes;
 pub mod close;
+pub mod close_request;
 pub mod closing;
 pub mod compact;
 pub mod decide;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use trunkline_message_tree::Part;
-use trunkline_resolve_queue::{ActorKind, Effect, Entry, Event as QueueEvent, Outcome, Preview, Step};
+use trunkline_resolve_queue::{
+    ActorKind, Effect, Entry, Event as QueueEvent, Outcome, Preview, ProposalId, Step,
+};
 use trunkline_session_store::Record;
 
 use crate::acts::asked::Asked;
@@ -15,7 +17,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::notes;
 use crate::notes::plan::{ApprovedNote, PlanRecord};
-use crate::notes::resolve::note;
+use crate::notes::resolve::{WaitsFor, note};
 use crate::rules::plans;
 use crate::rules::staged::call_ref;
 use crate::setup::plan::NAME;
@@ -55,11 +57,11 @@ pub fn propose_plan(
     proposal.effect = Effect::Pure;
     limit_time(&mut proposal, view.at, view.setup.expire_after);
     let event = view.state.resolve.queue.stage(proposal, view.at.0)?;
-    let tie = notes::resolve::gated(place, event.proposal, true, view.at);
+    let tie = notes::resolve::gated(place, event.proposal, WaitsFor::Plan, view.at);
     Ok(Plan::of(vec![note(&event), tie]))
 }
 
-/// What comes with the approval of a plan.
+/// What comes with an approval that is the result of its call, as that of a plan.
 pub(super) struct Approved {
     /// The call that has its result with that.
     place: CallPlace,
@@ -78,14 +80,7 @@ pub(super) fn approve(
     said: &Said,
 ) -> Result<Approved, Pause> {
     let id = entry.id;
-    let place = view.state.resolve.gated_call(id).filter(|place| {
-        let waits = view.state.open_turn().is_some_and(|turn| turn.node == place.node);
-        waits && !view.state.is_finished(place)
-    });
-    let Some(place) = place.cloned() else {
-        let reason = format!("the call that proposed {id} waits no more");
-        return Err(RuntimeError::Refused { reason }.into());
-    };
+    let place = waiting_call(view, id)?;
     let proposed = proposed(entry)?;
     let edited = said.plan.as_ref().map(tidied).transpose()?.filter(|text| *text != proposed.text());
     let edited = match edited {
@@ -96,16 +91,20 @@ pub(super) fn approve(
         None => None,
     };
     chain.push(Ok(event))?;
-    let at = view.began;
-    let Step::Apply { attempt, event } = chain.queue.begin(id, &[], at.0).map_err(refused)? else {
-        return Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") }.into());
-    };
-    chain.push(Ok(event))?;
-    chain.push(chain.queue.finish(attempt, Outcome::Applied, at.0))?;
     let text = plans::approved(edited.as_ref().map(PlanRecord::text).as_ref(), &said.reason);
     let plan = edited.as_ref().map_or(proposed.id, |edited| edited.id);
     let note = ApprovedNote { proposal: id, call: place.clone(), plan, edited };
-    Ok(Approved { place, note: notes::plan::approved(&note, at), text })
+    Approved::of(view, chain, (id, place), notes::plan::approved(&note, view.began), text)
+}
+
+/// Returns the call that waits for a decision on a proposal.
+pub(super) fn waiting_call(view: &View<'_>, id: ProposalId) -> Result<CallPlace, RuntimeError> {
+    let place = view.state.resolve.gated_call(id).filter(|place| {
+        let waits = view.state.open_turn().is_some_and(|turn| turn.node == place.node);
+        waits && !view.state.is_finished(place)
+    });
+    let reason = || format!("the call that proposed {id} waits no more");
+    place.cloned().ok_or_else(|| RuntimeError::Refused { reason: reason() })
 }
 
 /// Refuses to take an approval of another text than was approved before for the same one: whoever gave it would believe that theirs
@@ -128,6 +127,24 @@ pub(super) fn check_approved(
 }
 
 impl Approved {
+    /// Completes the approval of a proposal, whose decision is in the chain: nothing has to be done for it, so it counts as carried
+    /// out.
+    pub(super) fn of(
+        view: &View<'_>,
+        chain: &mut Chain,
+        (id, place): (ProposalId, CallPlace),
+        note: Record,
+        text: String,
+    ) -> Result<Self, Pause> {
+        let at = view.began;
+        let Step::Apply { attempt, event } = chain.queue.begin(id, &[], at.0).map_err(refused)? else {
+            return Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") }.into());
+        };
+        chain.push(Ok(event))?;
+        chain.push(chain.queue.finish(attempt, Outcome::Applied, at.0))?;
+        Ok(Approved { place, note, text })
+    }
+
     /// Adds what comes with it to the plan of a decision.
     pub(super) fn finish<T>(self, view: &View<'_>, plan: &mut Plan<T>) {
         plan.records.push(self.note);

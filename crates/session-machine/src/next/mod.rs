@@ -15,7 +15,7 @@ use crate::acts::question::Pause;
 use crate::acts::view::View;
 use crate::acts::{bind, compact};
 use crate::rules::answers::brought_nothing;
-use crate::rules::{choices, compaction, hooks, plans, spending, waiting};
+use crate::rules::{choices, close_requests, compaction, hooks, plans, spending, waiting};
 use crate::words::stop::{Limit, Stop};
 
 pub use facts::{Facts, Spent};
@@ -39,6 +39,10 @@ const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go
 pub fn next(view: &View<'_>, asked: &mut Asked<'_>, facts: &Facts) -> Result<Step, Pause> {
     if let Some(step) = before_all(view, facts) {
         return Ok(step);
+    }
+    // Also in a drive that was cancelled: what comes after it is said to another run.
+    if close_requests::due(view.state).is_some() {
+        return Ok(Step::CloseAsAsked);
     }
     let step = match view.state.open_turn() {
         Some(turn) => turn::next_in_turn(view, asked, &turn, facts)?,

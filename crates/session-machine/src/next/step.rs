@@ -7,6 +7,7 @@ use trunkline_revert::CompactPlan;
 use crate::acts::recover::Sight;
 use crate::state::decision::Unbound;
 use crate::words::call::CallPlace;
+use crate::words::close_as::CloseAs;
 use crate::words::plan_text::PlanText;
 use crate::words::runnable::{self, Runnable};
 use crate::words::stop::Stop;
@@ -22,6 +23,10 @@ pub enum Step {
     AskForPlan,
     /// This call proposes a plan: stage it.
     ProposePlan(CallPlace, PlanText),
+    /// This call asks for the end of the run: stage that.
+    AskToClose(CallPlace, CloseAs),
+    /// The open run is ended as its model asked and somebody has approved.
+    CloseAsAsked,
     /// These calls run now, side by side.
     Run(Vec<Runnable>),
     /// The model decides on a proposal.

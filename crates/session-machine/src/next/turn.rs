@@ -13,6 +13,7 @@ use crate::next::facts::Facts;
 use crate::next::step::Step;
 use crate::next::work;
 use crate::rules::calls::{OUTCOME_UNKNOWN, is_exclusive, may_have_worked, only_looks};
+use crate::rules::close_requests::{self, Requested};
 use crate::rules::gates::{self, Gated};
 use crate::rules::plans::{self, Planned};
 use crate::rules::{choices, waiting};
@@ -47,10 +48,13 @@ pub(super) fn next_in_turn(
     let mut resolutions = Vec::new();
     let (mut ahead, mut held) = (Vec::new(), Vec::new());
     let (mut plan, mut has_plan) = (None, false);
+    // Once the end of the run is asked for, nothing behind that begins before it is decided.
+    let (mut close, mut asks_to_close) = (None, false);
     for ((place, call), (_, outcome)) in turn.calls().zip(turn.message.call_outcomes()) {
         let status = state.call(&place);
         if matches!(status, Some(CallStatus::Finished { .. })) {
             ahead.extend(waiting::ahead(&setup.resolve, &state.resolve, &place, at));
+            asks_to_close |= close_requests::is_approved(state, &place);
             continue;
         }
         // The model means what it wrote in the order in which it wrote it.
@@ -60,12 +64,40 @@ pub(super) fn next_in_turn(
             continue;
         }
         let plans_now = plans::is_plan_call(state, setup, &call.name);
-        let own = setup.is_revert_call(&call.name) || setup.is_resolve_call(&call.name) || plans_now;
+        let closes_now = close_requests::is_call(state, setup, &place, &call.name);
+        let own = setup.is_revert_call(&call.name) || setup.is_resolve_call(&call.name);
+        let own = own || plans_now || closes_now;
         if own && outcome == CallOutcome::Truncated {
             answers.push((place, TRUNCATED.to_owned()));
             continue;
         }
         if setup.is_revert_call(&call.name) {
+            continue;
+        }
+        if asks_to_close && !cancelled {
+            match closes_now {
+                true => answers.push((place, close_requests::ONE_AT_A_TIME.to_owned())),
+                false => held.push(place),
+            }
+            continue;
+        }
+        if closes_now {
+            // What was called ahead of it comes first, with all that is asked about it.
+            let first =
+                !in_order || gate.is_some() || plan.is_some() || !waiting.is_empty() || !held.is_empty();
+            let first = first || !runnable.is_empty() || gates.is_one_unknown;
+            asks_to_close = !cancelled;
+            match close_requests::judge(state, setup, outcome, (&place, call), at) {
+                _ if cancelled => answers.push((place, CANCELLED.to_owned())),
+                _ if first => held.push(place),
+                Requested::Answer(text) => {
+                    asks_to_close = false;
+                    answers.push((place, text));
+                }
+                Requested::Propose(asked) => close = Some((place, asked)),
+                Requested::Waiting(id) => waiting.push((place, id)),
+                Requested::Rule(id) => return Ok(Step::Approve(id)),
+            }
             continue;
         }
         if setup.is_resolve_call(&call.name) {
@@ -117,7 +149,7 @@ pub(super) fn next_in_turn(
     if leaves(view, turn) {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
         let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
-        let left = left.chain(plan.map(|(place, _)| place));
+        let left = left.chain(plan.map(|(place, _)| place)).chain(close.map(|(place, _)| place));
         let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);
         let text = "not run: a revert of the same turn left this branch first";
         let left: Vec<_> = left.map(|place| (place, text.to_owned())).collect();
@@ -128,6 +160,9 @@ pub(super) fn next_in_turn(
     }
     if let Some((place, text)) = plan {
         return Ok(Step::ProposePlan(place, text));
+    }
+    if let Some((place, asked)) = close {
+        return Ok(Step::AskToClose(place, asked));
     }
     if !waiting.is_empty() {
         return Ok(Step::Ask(waiting.into_iter().map(|(_, id)| id).collect()));

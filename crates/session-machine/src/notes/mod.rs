@@ -5,6 +5,7 @@
 pub mod answer;
 pub mod binding;
 pub mod choice;
+pub mod close_request;
 pub mod decision;
 pub(crate) mod discard_hook;
 pub mod family;

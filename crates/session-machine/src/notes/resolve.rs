@@ -43,6 +43,20 @@ pub(crate) struct GatedNote {
     /// Whether the call proposes a plan. Said here and not by the proposal, which a tool could have made look like one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) plan: bool,
+    /// Likewise, whether it asks for the end of its run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) close: bool,
+}
+
+/// What a call waits for that stands for a proposal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// That it may run.
+    Permission,
+    /// A decision on the plan that it proposes.
+    Plan,
+    /// A decision on the end of its run.
+    Close,
 }
 
 /// Words for the model that came while its turn was open.
@@ -78,8 +92,9 @@ pub(crate) fn rule(event: &RuleEvent) -> Record {
 }
 
 /// Returns the record that ties a call to the proposal that stands for it.
-pub(crate) fn gated(call: &CallPlace, proposal: ProposalId, plan: bool, at: Timestamp) -> Record {
-    record::note(LAYER, GATED, at, &GatedNote { call: call.clone(), proposal, plan })
+pub(crate) fn gated(call: &CallPlace, proposal: ProposalId, waits: WaitsFor, at: Timestamp) -> Record {
+    let (plan, close) = (waits == WaitsFor::Plan, waits == WaitsFor::Close);
+    record::note(LAYER, GATED, at, &GatedNote { call: call.clone(), proposal, plan, close })
 }
 
 /// Returns the record that an attempt was under way when the session was taken over from its holder.

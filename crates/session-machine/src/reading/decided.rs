@@ -242,7 +242,7 @@ impl Reader {
         match object {
             Some(Object::Run(record)) => {
                 let partial::Opened { prompt, .. } = json(note.body.as_bytes())?;
-                self.end_before(&record, prompt);
+                self.end_before(&record);
                 let run = self.run(record.id());
                 if let Some(first) = &run.opened {
                     return Err(vec![format!("record {} has opened run {} already", first.seq, record.id())]);
@@ -291,11 +291,10 @@ impl Reader {
 
     /// Takes in that a run was opened. One that tries another one again is opened in the batch that ends that, after its own
     /// prompt, which is no part of the other.
-    fn end_before(&mut self, record: &RunRecord, prompt: NodeId) {
-        let before = self.heads.before;
+    fn end_before(&mut self, record: &RunRecord) {
+        let (head, before) = (self.heads.head, self.heads.before);
         if let Some(Predecessor::RetryOf(last)) = record.opening().predecessor
-            && self.heads.head == prompt
-            && let Some(given) = self.run(last).verdict.as_mut().filter(|given| given.newest == prompt)
+            && let Some(given) = self.run(last).verdict.as_mut().filter(|given| given.newest == head)
         {
             given.newest = before;
         }

@@ -37,7 +37,7 @@ pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> C
 }
 
 /// The prompt of a run, or the copy of it that stands on the trunk.
-fn prompt(state: &State, run: &OpenRun) -> NodeId {
+pub(crate) fn prompt(state: &State, run: &OpenRun) -> NodeId {
     run.prompts().find(|prompt| state.tree.is_on_trunk(*prompt)).unwrap_or(run.prompt)
 }
 

@@ -82,6 +82,8 @@ pub(crate) struct Ending<'a> {
     /// Why it is not known what was changed.
     pub(crate) unknown: Option<&'a WorkspaceFault>,
     pub(crate) how: How<'a>,
+    /// The model that asked to end it so, where that was approved.
+    pub(crate) asked_by: Option<Actor>,
     /// The model's last words.
     pub(crate) answer: String,
     /// Where the head is then.
@@ -138,7 +140,8 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         }
     };
     let verdict = verdict(ending, patch_set, keeps_task(run, &ending.how))?;
-    let mut closing = Closing::new(id, time_in(run, ending.at)?, decided_by(&ending.how)?);
+    let by = ending.asked_by.clone().map_or_else(|| decided_by(&ending.how), Ok)?;
+    let mut closing = Closing::new(id, time_in(run, ending.at)?, by);
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
         // A rollback whose commit was taken off has brought the files back all the same, and has no other place for it.
@@ -284,14 +287,21 @@ fn applied(stands: Option<&Stands<'_>>) -> String {
 
 fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
     match how {
-        How::Ended { origin: Some(origin), .. } => {
-            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
-        }
-        How::Ended { origin: None, .. } => harness(),
+        How::Ended { origin, .. } => model(*origin),
         How::Closed(_) | How::RolledBack(_) | How::Left(Author::Person) => {
             Actor::new(ActorKind::Human, "user").map_err(unfit)
         }
         How::Left(_) => harness(),
+    }
+}
+
+/// Returns the model that has answered so, as decisions name it.
+pub(crate) fn model(origin: Option<&Origin>) -> Result<Actor, RuntimeError> {
+    match origin {
+        Some(origin) => {
+            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
+        }
+        None => harness(),
     }
 }
 

@@ -12,7 +12,7 @@ use trunkline_session_store::Record;
 
 use crate::notes;
 use crate::notes::record;
-use crate::notes::resolve::note;
+use crate::notes::resolve::{WaitsFor, note};
 use crate::rules::guarded;
 use crate::rules::judging::{judge_call, next_decision};
 use crate::rules::staged::{because, call_ref};
@@ -153,7 +153,7 @@ pub(crate) fn stage_gate(
     }
     proposal.effect = asked.gate.effect;
     let event = part.queue.stage(proposal, at.0)?;
-    let note = notes::resolve::gated(place, event.proposal, false, at);
+    let note = notes::resolve::gated(place, event.proposal, WaitsFor::Permission, at);
     Ok((event, note))
 }
 

@@ -37,6 +37,11 @@ pub(crate) fn judge(part: &Part, rules: &Rules, entry: &Entry<Value>, at: Timest
         // Rules are about what is done, and a plan does nothing: a person decides on it whatever they say.
         return Rules::new().judge(&Wanted::new(&proposal.source_tool, proposal.effect, On::Other), at.0);
     }
+    if part.close_requests.is_request(entry.id) {
+        // A rule for everything was not given with this in mind.
+        let wanted = Wanted::new(&proposal.source_tool, proposal.effect, On::Other);
+        return rules.judge_by_name(&wanted, at.0);
+    }
     if part.gated_call(entry.id).is_none() {
         return rules.judge_proposal(proposal, &entry.part().collect::<Vec<_>>(), at.0);
     }
@@ -97,12 +102,24 @@ pub(crate) fn next_decision(
     at: Timestamp,
 ) -> NextDecision {
     let judgement = judge(part, &part.rules, entry, at);
-    let next = entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some()));
+    let next = match part.close_requests.is_request(entry.id) {
+        true => on_close_request(judgement.verdict),
+        false => entry.next_decision(&judgement, setting.authority(part.gated_call(entry.id).is_some())),
+    };
     let next = if guarded::is_guarded(part, entry) { guarded::by_person(next) } else { next };
     match next {
         // What was staged before a plan was asked for is done by a person's word alone until one is approved.
         NextDecision::Approve | NextDecision::Model if part.plans.is_on() => NextDecision::Person,
         next => next,
+    }
+}
+
+/// Neither the policy of the agent nor the model decides on the end of a run: a person does, or rules that name the tool.
+fn on_close_request(verdict: RuleVerdict) -> NextDecision {
+    match verdict {
+        RuleVerdict::Deny => NextDecision::Forbid,
+        RuleVerdict::Allow => NextDecision::Approve,
+        RuleVerdict::Ask => NextDecision::Person,
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod branches;
 pub mod calls;
 pub(crate) mod choices;
 pub(crate) mod citing;
+pub(crate) mod close_requests;
 pub(crate) mod closing;
 pub(crate) mod commit_message;
 pub(crate) mod compaction;

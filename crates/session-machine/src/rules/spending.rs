@@ -1,6 +1,7 @@
 //! How much may be spent on a task, over all its runs.
 
 use crate::state::State;
+use crate::state::task::GivenTask;
 use crate::words::error::RuntimeError;
 use crate::words::stop::Limit;
 
@@ -10,8 +11,7 @@ use crate::words::stop::Limit;
 ///
 /// [`RuntimeError::Refused`] if it was tried again as often as its bound says.
 pub(crate) fn may_try_again(state: &State) -> Result<(), RuntimeError> {
-    let run = state.decision.run.as_ref().and_then(|run| run.record.opening().task);
-    let Some(task) = state.tasks.task().filter(|task| run == Some(task.id)) else { return Ok(()) };
+    let Some(task) = task_of_run(state) else { return Ok(()) };
     match task.bounds.retries {
         Some(most) if task.retries >= most => {
             let reason = format!(
@@ -24,10 +24,15 @@ pub(crate) fn may_try_again(state: &State) -> Result<(), RuntimeError> {
     }
 }
 
+/// Returns the task that the open run works on.
+pub(crate) fn task_of_run(state: &State) -> Option<&GivenTask> {
+    let run = state.decision.run.as_ref()?.record.opening().task?;
+    state.tasks.task().filter(|task| task.id == run)
+}
+
 /// Returns the bound of the open run's task that leaves nothing to ask a model with.
 pub(crate) fn used_up(state: &State) -> Option<Limit> {
-    let run = state.decision.run.as_ref()?.record.opening().task?;
-    let task = state.tasks.task().filter(|task| task.id == run)?;
+    let task = task_of_run(state)?;
     if task.bounds.turns.is_some_and(|most| task.turns >= most) {
         return Some(Limit::TaskTurns);
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 use trunkline_decision_objects::{Actor, ActorKind as Kind};
 use trunkline_message_tree::NodeId;
-use trunkline_resolve_queue::{ActorKind, Effect, Entry, State as At, SubjectState};
+use trunkline_resolve_queue::{Actor as Decider, ActorKind, Effect, Entry, State as At, SubjectState};
 
 use crate::state::resolve::Part;
 use crate::words::files::Touched;
@@ -59,21 +59,26 @@ pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> 
 
 /// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
 pub(crate) fn approver(part: &Part, since: u64) -> Option<Actor> {
-    // Whoever approved a plan has approved nothing of what was done.
-    let done = |(id, at): &(&Id, &u64)| **at > since && !part.plans.is_plan(**id);
+    // Whoever approved a plan, or the end of a run, has approved nothing of what was done.
+    let done = |(id, at): &(&Id, &u64)| **at > since && !part.is_word(**id);
     let ours = part.applied.iter().filter(done);
     let mut by = ours.map(|(id, _)| Some(&part.queue.get(*id)?.decision.as_ref()?.by));
     let first = by.next()??;
     if by.any(|other| other != Some(first)) {
         return None;
     }
-    let (kind, unnamed) = match first.kind {
+    actor_of(first)
+}
+
+/// Returns whoever decided on a proposal as verdicts name them.
+pub(crate) fn actor_of(by: &Decider) -> Option<Actor> {
+    let (kind, unnamed) = match by.kind {
         ActorKind::Person => (Kind::Human, "user"),
         ActorKind::Policy => (Kind::System, "rule"),
         ActorKind::Model => (Kind::Agent, "model"),
         _ => return None,
     };
-    let name = if first.name.trim().is_empty() { unnamed } else { &first.name };
+    let name = if by.name.trim().is_empty() { unnamed } else { &by.name };
     Actor::new(kind, name).ok()
 }
 

@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod choices;
+pub mod close_request;
 pub mod plan;
 pub mod resolve;
 pub mod revert;
@@ -35,6 +36,7 @@ pub const LAYER_TOOLS: &[&str] = &[
     RECALL_TOOL_NAME,
     resolve_tool::NAME,
     notes::plan::TOOL,
+    notes::close_request::TOOL,
 ];
 
 /// What an agent is set up to do.
@@ -230,6 +232,11 @@ impl Setup {
     /// Returns whether a call is answered at the end of its turn and never run.
     pub(crate) fn is_revert_call(&self, name: &str) -> bool {
         revert::is_offered(&self.revert, name)
+    }
+
+    /// Returns whether the model may ask for the end of its run, on which a person decides, or a rule that names the tool.
+    pub(crate) fn offers_close_requests(&self) -> bool {
+        self.revert.as_ref().is_some_and(|reverts| reverts.decide)
     }
 
     pub(crate) fn is_resolve_call(&self, name: &str) -> bool {

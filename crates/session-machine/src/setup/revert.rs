@@ -5,6 +5,7 @@ use trunkline_revert::{
     MERGE_TOOL_NAME, OUTLINE_TOOL_NAME, PRUNE_TOOL_NAME, RECALL_TOOL_NAME, RETURN_TOOL_NAME, TOOL_NAME,
 };
 
+use crate::setup::close_request;
 use crate::words::reverts::Reverts;
 
 /// Whether and how an agent's model may revert.
@@ -23,6 +24,7 @@ pub fn specs(setting: &Setting) -> Vec<ToolSpec> {
     if reverts.prune {
         specs.extend([trunkline_revert::prune_tool_spec(), trunkline_revert::recall_tool_spec()]);
     }
+    specs.extend(reverts.decide.then(close_request::spec));
     specs
 }
 

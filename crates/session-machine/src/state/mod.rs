@@ -4,6 +4,7 @@
 //! next is the same function of the same state.
 
 pub mod choices;
+pub mod close_requests;
 pub mod decision;
 pub mod hooks;
 pub mod looks;

@@ -9,6 +9,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{Note, NoteKey, Record};
 
+use crate::notes::close_request::CloseRequest;
 use crate::notes::plan::PlanRecord;
 use crate::notes::preimage::KEPT;
 use crate::notes::resolve::{
@@ -16,11 +17,11 @@ use crate::notes::resolve::{
     UntoldNote, unfit_event, unfit_rule, word,
 };
 use crate::notes::{journal, record};
-use crate::state::choices;
 use crate::state::hooks::Hooks;
 use crate::state::plans;
 use crate::state::preimages::Preimages;
 use crate::state::written::Writes;
+use crate::state::{choices, close_requests};
 use crate::words::call::CallPlace;
 use crate::words::error::RuntimeError;
 use crate::words::work::Id;
@@ -56,6 +57,8 @@ pub struct Part {
     pub choices: choices::Part,
     /// What is known of plans.
     pub plans: plans::Part,
+    /// What is known of requests to end a run.
+    pub close_requests: close_requests::Part,
     /// What the model is told when its turn is over.
     pub untold: Vec<String>,
     /// What it is shown with that.
@@ -105,6 +108,9 @@ impl Part {
                 if gated.plan {
                     self.plans.proposed(gated.proposal);
                 }
+                if gated.close {
+                    self.close_requests.requested(gated.proposal);
+                }
             }
             KEPT => self.preimages.record(note)?,
             STANDING => {
@@ -136,8 +142,9 @@ impl Part {
                 self.choices.distrust();
                 self.hooks.distrust();
                 self.plans.distrust();
+                self.close_requests.distrust();
             }
-            _ if self.plans.record(note)? => {}
+            _ if self.plans.record(note)? || self.close_requests.record(note)? => {}
             _ => self.choices.record(note)?,
         }
         Ok(())
@@ -224,6 +231,17 @@ impl Part {
     pub fn plan(&self, id: Id) -> Option<PlanRecord> {
         let entry = self.queue.get(id).filter(|_| self.plans.is_plan(id))?;
         PlanRecord::of_proposal(&entry.proposal)
+    }
+
+    /// Returns the request to end a run that a proposal is, as the model made it; `None` if it is none.
+    pub fn close_request(&self, id: Id) -> Option<CloseRequest> {
+        let entry = self.queue.get(id).filter(|_| self.close_requests.is_request(id))?;
+        CloseRequest::of_proposal(&entry.proposal)
+    }
+
+    /// Returns whether an approval of a proposal does nothing to the world by itself, as that of a plan.
+    pub(crate) fn is_word(&self, id: Id) -> bool {
+        self.plans.is_plan(id) || self.close_requests.is_request(id)
     }
 
     fn shows_in_fingerprints(&self, id: Id) -> bool {

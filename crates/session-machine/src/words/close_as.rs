@@ -1,4 +1,4 @@
-//! How a person ends a run.
+//! How a person ends a run, and how a model asks for its end.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,26 @@ pub enum CloseAs {
 }
 
 impl CloseAs {
+    /// Returns the verdict that it leads to, in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            CloseAs::Checkpoint { .. } => "checkpoint",
+            CloseAs::Abandon { .. } => "abandon",
+            CloseAs::Retry { .. } => "retry",
+        }
+    }
+
+    /// Returns the same with other words.
+    #[must_use]
+    pub fn with_words(&self, words: impl Into<String>) -> Self {
+        let words = words.into();
+        match self {
+            CloseAs::Checkpoint { .. } => CloseAs::Checkpoint { words },
+            CloseAs::Abandon { .. } => CloseAs::Abandon { reason: words },
+            CloseAs::Retry { .. } => CloseAs::Retry { reason: words },
+        }
+    }
+
     /// Returns what was said with it.
     pub fn words(&self) -> &str {
         match self {

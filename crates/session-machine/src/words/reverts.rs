@@ -22,12 +22,14 @@ pub struct Reverts {
     /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
     /// the policy of compaction unless told.
     pub window_tokens: Option<u64>,
-    /// Whether the model may bring back what came of branches that it left. Off unless told, like the two that follow.
+    /// Whether the model may bring back what came of branches that it left. Off unless told, like all that follows.
     pub merge: bool,
     /// Whether it may go back to them.
     pub go: bool,
     /// Whether it may leave results of tools out of later requests.
     pub prune: bool,
+    /// Whether it may ask for the end of its run.
+    pub decide: bool,
 }
 
 /// Who decides on a step back that is proposed because a run gets nowhere. In no case is anything stopped.
@@ -57,6 +59,7 @@ impl Default for Reverts {
             merge: false,
             go: false,
             prune: false,
+            decide: false,
         }
     }
 }
@@ -157,6 +160,18 @@ impl Reverts {
     #[must_use]
     pub fn offer_pruning(mut self) -> Self {
         self.prune = true;
+        self
+    }
+
+    /// Offers the model `request_decision`: it asks for its run to be put down as a checkpoint, tried again, or given up.
+    ///
+    /// A person decides on that, as on a plan, perhaps in [other words](crate::words::said::Said::in_words), or a rule that names the tool itself,
+    /// letter for letter. Neither the policy of the agent, nor a rule for all tools, nor the model approves it. What was approved is in the
+    /// log, and the run is closed from there: a drive goes on with a retry, and ends with the other two. A run is tried again as often
+    /// as its task allows, and five times in a row where no task says how often.
+    #[must_use]
+    pub fn offer_decisions(mut self) -> Self {
+        self.decide = true;
         self
     }
 }

@@ -34,14 +34,18 @@ pub struct Said {
     /// approved with another text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanText>,
+    /// The words with which a model's request to end its run is approved in place of its own; `None` for those. Nothing else can be
+    /// approved in other words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
 
 impl Said {
     /// Says this of all of a proposal; the reason may be empty.
     pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
         let (only, extra, rules) = (BTreeSet::new(), None, Vec::new());
-        let plan = None;
-        Said { verdict, reason: reason.into(), name: String::new(), only, extra, rules, plan }
+        let (plan, words) = (None, None);
+        Said { verdict, reason: reason.into(), name: String::new(), only, extra, rules, plan, words }
     }
 
     /// Hands this to the tool.
@@ -69,6 +73,13 @@ impl Said {
     #[must_use]
     pub fn as_edited(mut self, plan: PlanText) -> Self {
         self.plan = Some(plan);
+        self
+    }
+
+    /// Approve a model's request to end its run, in these words and not in its own.
+    #[must_use]
+    pub fn in_words(mut self, words: impl Into<String>) -> Self {
+        self.words = Some(words.into());
         self
     }
 }

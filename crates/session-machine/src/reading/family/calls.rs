@@ -16,10 +16,11 @@ use crate::notes::journal::{CALL_FINISHED, CALL_STARTED, CallFinished, CallStart
 use crate::notes::record::read;
 
 /// How the result of a call begins that was stopped, or that never began because something came first.
-const STOPPED: [&str; 8] = [
+const STOPPED: [&str; 9] = [
     "not run: the turn was cancelled",
     "not done: the turn was cancelled",
     "not run: a person",
+    "not run: the run was ended",
     "not run: a revert",
     "not run: it was put aside",
     "not run: the reply was cut off",

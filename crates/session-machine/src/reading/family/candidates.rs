@@ -167,7 +167,7 @@ impl Candidates {
                 self.staged.insert(id, (run.id, run.base));
             }
             (At::Applied, Some(run)) => {
-                // What was approved and shows in no file, as a command or a plan, patches nothing.
+                // What was approved and shows in no file, as a command, a plan or an asked end, patches nothing.
                 let entry = self.queue.get(id).filter(|entry| writes_files(entry))?;
                 let call = entry.proposal.call.as_ref().and_then(|call| call.node.parse().ok());
                 if let Some(node) = call {
