@@ -93,6 +93,7 @@ impl Content {
             Verdict::Commit { commit, .. } | Verdict::Rollback { reverted_to: Some(commit), .. } => {
                 faults.check(&["verdict"], commit.checked());
             }
+            Verdict::Checkpoint { state: Some(ref state), .. } => faults.extend(state.faults()),
             _ => {}
         }
         let rejected: Vec<PatchSetId> =

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod actor;
+mod checkpoint;
 mod citations;
 mod consequences;
 mod decision;
@@ -35,6 +36,7 @@ mod verdict;
 mod vocabulary;
 
 pub use actor::{Actor, ActorKind};
+pub use checkpoint::{CheckpointFiles, CheckpointState};
 pub use citations::{Citations, Cost, FileState};
 pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};

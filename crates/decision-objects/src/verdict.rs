@@ -4,7 +4,7 @@
 
 use crate::json::{Fields, Object, ParseError, Raw, read};
 use crate::vocabulary::closed_vocabulary;
-use crate::{DecisionId, GitOid, Label, NonBlank, PatchSetId};
+use crate::{CheckpointState, DecisionId, GitOid, Label, NonBlank, PatchSetId};
 
 /// The verdict on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Verdict {
     Checkpoint {
         /// What to continue from, in the words of whoever made it.
         checkpoint: NonBlank,
+        /// The conversation and the files at that moment; `None` where that was not said.
+        state: Option<CheckpointState>,
     },
     /// The goal was given up.
     Abandon {
@@ -78,7 +80,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Commit { commit, .. } => write!(f, "commit: {commit}"),
-            Self::Checkpoint { checkpoint } => write!(f, "checkpoint: {checkpoint}"),
+            Self::Checkpoint { checkpoint, .. } => write!(f, "checkpoint: {checkpoint}"),
             Self::Abandon { reason } => write!(f, "abandon: {reason}"),
             Self::Retry { reason } => write!(f, "retry: {reason}"),
             Self::Rollback { of, reverted_to: Some(commit), .. } => {
@@ -101,6 +103,15 @@ impl Verdict {
             Self::Retry { .. } => VerdictKind::Retry,
             Self::Rollback { .. } => VerdictKind::Rollback,
             Self::Other { .. } => VerdictKind::Other,
+        }
+    }
+
+    /// The state that a checkpoint names, if it does.
+    #[must_use]
+    pub const fn checkpoint_state(&self) -> Option<&CheckpointState> {
+        match self {
+            Self::Checkpoint { state, .. } => state.as_ref(),
+            _ => None,
         }
     }
 
@@ -127,7 +138,13 @@ impl Verdict {
         let object = Object::new().text("kind", self.kind().as_str());
         match self {
             Self::Commit { patch_set, commit } => object.show("patch_set", patch_set).show("commit", commit),
-            Self::Checkpoint { checkpoint } => object.text("checkpoint", checkpoint.as_str()),
+            Self::Checkpoint { checkpoint, state } => {
+                let object = object.text("checkpoint", checkpoint.as_str());
+                match state {
+                    Some(state) => object.object("state", state.print()),
+                    None => object,
+                }
+            }
             Self::Abandon { reason } | Self::Retry { reason } => object.text("reason", reason.as_str()),
             Self::Rollback { of, reverted_to, patch_set } => object
                 .show("of", of)
@@ -148,9 +165,10 @@ impl Verdict {
                 patch_set: fields.required("patch_set", read::canonical)?,
                 commit: fields.required("commit", read::canonical)?,
             },
-            VerdictKind::Checkpoint => {
-                Self::Checkpoint { checkpoint: fields.required("checkpoint", read::canonical)? }
-            }
+            VerdictKind::Checkpoint => Self::Checkpoint {
+                checkpoint: fields.required("checkpoint", read::canonical)?,
+                state: fields.optional("state", CheckpointState::read)?,
+            },
             VerdictKind::Abandon => Self::Abandon { reason: fields.required("reason", read::canonical)? },
             VerdictKind::Retry => Self::Retry { reason: fields.required("reason", read::canonical)? },
             VerdictKind::Rollback => Self::Rollback {

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Closing, Considered, Decision, Environment, IntentId, Label,
-    Opening, PlanId, Predecessor, Run, SnapshotId, TaskId, Verdict,
+    Actor, ActorKind, Alternative, Base, CheckpointFiles, CheckpointState, Closing, Considered, Decision,
+    Environment, IntentId, Label, Opening, PlanId, Predecessor, Run, SnapshotId, TaskId, Verdict,
 };
 
 use crate::given::{
@@ -80,13 +80,45 @@ fn a_branch_that_was_left_is_named_by_its_node() {
         .assert_eq(text.split_at(text.find("\"considered\"").unwrap()).1);
 }
 
+fn kept() -> CheckpointState {
+    let files = CheckpointFiles::Kept { tree: sha1(), commit: sha1(), reference: words("refs/kept/1") };
+    CheckpointState { node: words("n12"), files }
+}
+
+fn not_kept() -> CheckpointState {
+    let files = CheckpointFiles::NotKept { reason: words("there is no git here") };
+    CheckpointState { node: words("n12"), files }
+}
+
+#[test]
+fn a_checkpoint_without_a_state_keeps_its_text_and_its_digest() {
+    let decision = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n12"), state: None });
+    assert!(!decision.print().contains("state"));
+    // As it was before a checkpoint could name one.
+    expect!["c049fc05e8d3257a0d2f9079edc5878d33f23c529660aed7bbff2dfad49c4a36"]
+        .assert_eq(&decision.digest().to_string());
+}
+
+#[test]
+fn the_state_of_a_checkpoint_is_read_back() {
+    for state in [kept(), not_kept()] {
+        let verdict = Verdict::Checkpoint { checkpoint: words("n12"), state: Some(state.clone()) };
+        let decision = decided(1, 9, verdict);
+        let again = Decision::parse(decision.print().as_bytes()).unwrap();
+        assert_eq!(again.verdict().checkpoint_state(), Some(&state));
+        assert_eq!(again.digest(), decision.digest());
+    }
+}
+
 #[test]
 fn every_verdict() {
     let reason = || words("because");
     let label = Label::new("applied").unwrap();
     let verdicts = [
         Verdict::Commit { patch_set: patch_set_id(2), commit: sha1() },
-        Verdict::Checkpoint { checkpoint: words("n12") },
+        Verdict::Checkpoint { checkpoint: words("n12"), state: None },
+        Verdict::Checkpoint { checkpoint: words("the parser works"), state: Some(kept()) },
+        Verdict::Checkpoint { checkpoint: words("the parser works"), state: Some(not_kept()) },
         Verdict::Abandon { reason: reason() },
         Verdict::Retry { reason: reason() },
         Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None },
@@ -105,6 +137,8 @@ fn every_verdict() {
     expect![[r#"
         "verdict":{"kind":"commit","patch_set":"00000000-0000-0000-0000-000000000002","commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}
         "verdict":{"kind":"checkpoint","checkpoint":"n12"}
+        "verdict":{"kind":"checkpoint","checkpoint":"the parser works","state":{"node":"n12","kept":{"tree":"da39a3ee5e6b4b0d3255bfef95601890afd80709","commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709","ref":"refs/kept/1"}}}
+        "verdict":{"kind":"checkpoint","checkpoint":"the parser works","state":{"node":"n12","not_kept":"there is no git here"}}
         "verdict":{"kind":"abandon","reason":"because"}
         "verdict":{"kind":"retry","reason":"because"}
         "verdict":{"kind":"rollback","of":"00000000-0000-0000-0000-000000000008","reverted_to":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}
@@ -116,7 +150,7 @@ fn every_verdict() {
 
 #[test]
 fn the_digest_is_of_the_value_and_not_of_how_a_store_kept_it() {
-    let decision = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n12") });
+    let decision = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n12"), state: None });
     // As a database would: other order, other spacing, other escapes.
     let kept = r#"{ "version": 1, "verdict": {"checkpoint":"\u006e12","kind":"checkpoint"}, "considered": [], "evidence": [],
         "decided_by": {"display_name":"Coder","id":"coder-1","kind":"agent"}, "at": "2026-11-21T20:49:30.166608121Z",
@@ -126,8 +160,8 @@ fn the_digest_is_of_the_value_and_not_of_how_a_store_kept_it() {
 
 #[test]
 fn another_digest_is_refused() {
-    let decision = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n12") });
-    let other = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n13") });
+    let decision = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n12"), state: None });
+    let other = decided(1, 9, Verdict::Checkpoint { checkpoint: words("n13"), state: None });
     assert_eq!(decision.at(), at());
     expect!["$: the digest is 7129e5c5f2e36c949f9cfa95c43a3d86719491459b1a0246486a2b2ab7d68310, expected c049fc05e8d3257a0d2f9079edc5878d33f23c529660aed7bbff2dfad49c4a36"].assert_eq(
         &Decision::parse_verified(other.print().as_bytes(), decision.digest()).unwrap_err().to_string(),

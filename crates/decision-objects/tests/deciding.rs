@@ -161,7 +161,13 @@ fn the_verdicts_without_changes_need_nothing() {
     let reason = || words("enough for today");
     let other =
         |label| Verdict::Other { label: Label::new(label).unwrap(), patch_set: None, reason: reason() };
-    check(Verdict::Checkpoint { checkpoint: words("n12") }, &[], &[], &[], expect!["checkpoint: n12"]);
+    check(
+        Verdict::Checkpoint { checkpoint: words("n12"), state: None },
+        &[],
+        &[],
+        &[],
+        expect!["checkpoint: n12"],
+    );
     check(Verdict::Abandon { reason: reason() }, &[], &[], &[], expect!["abandon: enough for today"]);
     check(Verdict::Retry { reason: reason() }, &[], &[], &[], expect!["retry: enough for today"]);
     check(other("answered"), &[], &[], &[], expect!["other: answered"]);

@@ -59,6 +59,20 @@ fn what_is_lost_is_told_for_each_object() {
 }
 
 #[test]
+fn the_words_of_a_checkpoint_go_there_and_its_state_does_not() {
+    let text = r#"{"type":"decision","version":1,"id":"00000000-0000-0000-0000-000000000009","run":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30Z","decided_by":{"kind":"human","id":"user"},"verdict":{"kind":"checkpoint","checkpoint":"the parser works","state":{"node":"n12","not_kept":"there is no git here"}},"evidence":[],"considered":[]}"#;
+    let object = Object::parse(text.as_bytes()).expect("it is well formed");
+    let [one] = export(&family([object])).try_into().expect("there is one");
+    let projected = one.projected.expect("it has a form there");
+    assert!(projected.json.contains(r#""decision_type":"checkpoint","checkpoint_id":"the parser works"}"#));
+    assert_eq!(projected.lost, ["verdict"]);
+    let imported = import(projected.json.as_bytes()).expect("its reader takes it");
+    assert_eq!(imported.print(), projected.json);
+    let decision = imported.decision().expect("it is one of ours");
+    assert_eq!(decision.verdict().checkpoint_state(), None);
+}
+
+#[test]
 fn a_patch_set_whose_run_is_not_here_has_the_time_and_the_actor_of_its_decision() {
     let mut world = based(World::of(&[Shape { end: End::Commit, linked: true, usages: 0, steps: false }]));
     world.objects.retain(|object| matches!(object, Object::PatchSet(_) | Object::Decision(_)));

@@ -7,10 +7,11 @@ use proptest::collection::{hash_map, hash_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Change, Citations, Closing, Considered, Cost, Decision, DecisionId,
-    Diff, Digest, Environment, Evidence, EvidenceId, EvidenceKind, FileState, Finding, GitOid, IntentId,
-    Invalid, Label, NonBlank, Open, Opening, PatchSet, PatchSetId, PlanId, Predecessor, RelativePath, Run,
-    RunId, RunRecord, SnapshotId, TaskId, Timestamp, TouchedFile, Verdict,
+    Actor, ActorKind, Alternative, Base, Change, CheckpointFiles, CheckpointState, Citations, Closing,
+    Considered, Cost, Decision, DecisionId, Diff, Digest, Environment, Evidence, EvidenceId, EvidenceKind,
+    FileState, Finding, GitOid, IntentId, Invalid, Label, NonBlank, Open, Opening, PatchSet, PatchSetId,
+    PlanId, Predecessor, RelativePath, Run, RunId, RunRecord, SnapshotId, TaskId, Timestamp, TouchedFile,
+    Verdict,
 };
 use uuid::Uuid;
 
@@ -250,11 +251,19 @@ pub(crate) fn any_evidence() -> impl Strategy<Value = Evidence> {
     })
 }
 
+fn any_checkpoint_state() -> impl Strategy<Value = CheckpointState> {
+    let kept = (any_oid(), any_oid(), any_words())
+        .prop_map(|(tree, commit, reference)| CheckpointFiles::Kept { tree, commit, reference });
+    let files = prop_oneof![kept, any_words().prop_map(|reason| CheckpointFiles::NotKept { reason })];
+    (any_words(), files).prop_map(|(node, files)| CheckpointState { node, files })
+}
+
 pub(crate) fn any_verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![
         (any_id(PatchSetId::new), any_oid())
             .prop_map(|(patch_set, commit)| Verdict::Commit { patch_set, commit }),
-        any_words().prop_map(|checkpoint| Verdict::Checkpoint { checkpoint }),
+        (any_words(), option::of(any_checkpoint_state()))
+            .prop_map(|(checkpoint, state)| Verdict::Checkpoint { checkpoint, state }),
         any_words().prop_map(|reason| Verdict::Abandon { reason }),
         any_words().prop_map(|reason| Verdict::Retry { reason }),
         (any_id(DecisionId::new), option::of(any_oid()), option::of(any_id(PatchSetId::new)))

@@ -120,8 +120,11 @@ fn what_was_given_up_is_rolled_back_if_it_changed_something() {
         before: None,
         after: Some(Digest::of(b"new")),
     };
-    let verdicts =
-        [abandon(), Verdict::Retry { reason: words("no") }, Verdict::Checkpoint { checkpoint: words("n7") }];
+    let verdicts = [
+        abandon(),
+        Verdict::Retry { reason: words("no") },
+        Verdict::Checkpoint { checkpoint: words("n7"), state: None },
+    ];
     for verdict in verdicts {
         let check = |considered: &[Considered], files: &[FileState]| {
             let mut closing = closing(21);
@@ -152,7 +155,7 @@ fn nothing_is_rolled_back_twice_but_a_rollback_is() {
 fn a_run_follows_a_verdict_that_allows_it() {
     let decisions = stored([
         decided(1, 11, Verdict::Retry { reason: words("again") }),
-        decided(2, 12, Verdict::Checkpoint { checkpoint: words("n7") }),
+        decided(2, 12, Verdict::Checkpoint { checkpoint: words("n7"), state: None }),
     ]);
     let follow = |predecessor| {
         let run = Run::open(Opening { predecessor: Some(predecessor), ..opening(9) }).unwrap();
@@ -192,7 +195,7 @@ fn each_verdict_has_its_consequence() {
     let label = Label::new("answered").unwrap();
     let verdicts = [
         Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() },
-        Verdict::Checkpoint { checkpoint: words("n7") },
+        Verdict::Checkpoint { checkpoint: words("n7"), state: None },
         abandon(),
         Verdict::Retry { reason: words("again") },
         rollback(8),

@@ -96,6 +96,45 @@ fn a_verdict_carries_its_own_fields_only() {
 }
 
 #[test]
+fn the_state_of_a_checkpoint_says_where_the_files_are_or_that_they_are_nowhere() {
+    const KEPT: &str = r#""kept":{"tree":"da39a3ee5e6b4b0d3255bfef95601890afd80709","commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709","ref":"refs/kept/1"}"#;
+    let verdict = format!(r#"{{"kind":"checkpoint","checkpoint":"n1","state":{{"node":"n1",{KEPT}}}}}"#);
+    let commit = r#"{"kind":"commit","patch_set":"00000000-0000-0000-0000-000000000002","commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}"#;
+    let zeros = r#""tree":"0000000000000000000000000000000000000000""#;
+    check(
+        &DECISION.replace(commit, &verdict),
+        &[
+            (r#""node":"n1","#, ""),
+            (r#""node":"n1""#, r#""node":" ""#),
+            (KEPT, r#""not_kept":"""#),
+            (KEPT, r#""not_kept":"no git","why":"no""#),
+            (r#""kept":{"#, r#""not_kept":"no git","kept":{"#),
+            (&format!(",{KEPT}"), ""),
+            (r#""tree":"da39a3ee5e6b4b0d3255bfef95601890afd80709","#, ""),
+            (r#""tree":"da39a3ee"#, r#""tree":"DA39A3EE"#),
+            (r#""tree":"da39a3ee5e6b4b0d3255bfef95601890afd80709""#, zeros),
+            (r#""ref":"refs/kept/1""#, r#""ref":1"#),
+            (r#""ref":"refs/kept/1""#, r#""ref":"refs/kept/1","branch":"main""#),
+            (r#""state":{"#, r#""state":null,"state":{"#),
+        ],
+        expect![[r#"
+            $.verdict.state.node: missing key
+            $.verdict.state.node: the text is blank
+            $.verdict.state.not_kept: the text is blank
+            $.verdict.state.why: unknown key
+            $.verdict.state.not_kept: unknown key
+            $.verdict.state.not_kept: missing key
+            $.verdict.state.kept.tree: missing key
+            $.verdict.state.kept.tree: "DA39A3EE5e6b4b0d3255bfef95601890afd80709" must be spelled "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+            $.verdict.state.kept.tree: the name of the git object is all zeros, which is git's word for none
+            $.verdict.state.kept.ref: expected a string, found a number
+            $.verdict.state.kept.branch: unknown key
+            $.verdict.state: expected an object, found null
+        "#]],
+    );
+}
+
+#[test]
 fn values_are_spelled_in_one_way() {
     check(
         DECISION,

@@ -8,7 +8,8 @@ use super::{Kind, Violation, header};
 use crate::decision::Content;
 use crate::{Citations, Decision, DecisionId, Label, NonBlank, PatchSetId, RunId, Verdict, VerdictKind};
 
-/// The projection: evidence, alternatives, who approved, what a rollback undoes and what is cited have no place there.
+/// The projection: evidence, alternatives, who approved, what a rollback undoes, the state of a checkpoint and what is cited have
+/// no place there.
 pub(super) fn project(decision: &Decision) -> Flat<'_> {
     let verdict = decision.verdict();
     let decision_type = match verdict {
@@ -20,7 +21,7 @@ pub(super) fn project(decision: &Decision) -> Flat<'_> {
         _ => Value::Absent,
     };
     let checkpoint = match verdict {
-        Verdict::Checkpoint { checkpoint } => Value::Text(Cow::Borrowed(checkpoint.as_str())),
+        Verdict::Checkpoint { checkpoint, .. } => Value::Text(Cow::Borrowed(checkpoint.as_str())),
         _ => Value::Absent,
     };
     // They share a field there.
@@ -86,7 +87,7 @@ impl Judge {
                 (both.map(|(patch_set, commit)| Verdict::Commit { patch_set, commit }), rationale)
             }
             VerdictKind::Checkpoint => {
-                (checkpoint.map(|checkpoint| Verdict::Checkpoint { checkpoint }), rationale)
+                (checkpoint.map(|checkpoint| Verdict::Checkpoint { checkpoint, state: None }), rationale)
             }
             VerdictKind::Abandon => (rationale.map(|reason| Verdict::Abandon { reason }), None),
             VerdictKind::Retry => (rationale.map(|reason| Verdict::Retry { reason }), None),

@@ -165,7 +165,7 @@ pub fn print(decision: &Decision) -> String {
 /// |---|---|
 /// | run | goal, predecessor, intent, the state of the files; `cwd` is written empty |
 /// | patch set | the text of the diff, what a renamed file was called; lines that nobody counted are 0, and so is a sequence that was not given |
-/// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
+/// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to, the state that a checkpoint names |
 /// | evidence | the decision that rests on it |
 /// | usage | which tokens the cache took and gave: they count as input; of more than nine billion dollars the last digits |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |

@@ -207,7 +207,7 @@ fn verdict(
 ) -> Result<Verdict, RuntimeError> {
     Ok(match (&ending.how, &ending.outcome, patch_set) {
         (How::Closed(CloseAs::Checkpoint { words: said }), ..) => {
-            Verdict::Checkpoint { checkpoint: words(said)? }
+            Verdict::Checkpoint { checkpoint: words(said)?, state: None }
         }
         (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
         (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },

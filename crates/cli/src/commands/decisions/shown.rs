@@ -183,7 +183,7 @@ impl Page {
             if let Some(reason) = decision.verdict().reason() {
                 self.text("reason", reason.as_str());
             }
-            if let Verdict::Checkpoint { checkpoint } = decision.verdict() {
+            if let Verdict::Checkpoint { checkpoint, .. } = decision.verdict() {
                 self.text("checkpoint", checkpoint.as_str());
             }
             if let Some(rationale) = decision.rationale() {

@@ -106,7 +106,7 @@ impl Runs {
         let (reason, patch_set) = (verdict.reason().cloned(), verdict.patch_set());
         let content = RunEventContent { reason, patch_set, ..event(decision.run(), state) };
         made.push(run_event(made.seq, at, by.clone(), content));
-        if let Verdict::Checkpoint { checkpoint } = verdict {
+        if let Verdict::Checkpoint { checkpoint, .. } = verdict {
             frame(made, (decision.run(), at, by), FrameKind::Checkpoint, checkpoint.clone());
         }
     }
