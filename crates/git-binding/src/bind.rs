@@ -123,6 +123,23 @@ impl Repository {
         }
         let (name, oid) = &transaction.create;
         commands.push_str(&format!("{ITSELF}create {name} {oid}\n"));
+        self.transact(commands, note)
+    }
+
+    /// Points a ref at an object, if it is where it is expected; `None` is nowhere. A link is replaced, and not followed.
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        oid: GitOid,
+        expected: Option<GitOid>,
+        note: &str,
+    ) -> Result<(), BindError> {
+        let expected = expected.map_or_else(|| self.nothing(), |expected| expected.to_string());
+        self.transact(format!("start\n{ITSELF}update {name} {oid} {expected}\n"), note)
+    }
+
+    /// Runs what was begun to its end, and waits for locks.
+    fn transact(&self, mut commands: String, note: &str) -> Result<(), BindError> {
         commands.push_str("prepare\ncommit\n");
         let patience = Instant::now() + PATIENCE;
         loop {

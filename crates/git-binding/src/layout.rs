@@ -2,8 +2,11 @@
 
 use trunkline_decision_objects::RunId;
 
-/// Every ref of ours begins so.
+/// Every ref of a decision begins so.
 pub(crate) const PREFIX: &str = "refs/trunkline/decisions/";
+
+/// Every ref of a checkpoint begins so.
+pub(crate) const CHECKPOINTS: &str = "refs/trunkline/checkpoints/";
 
 pub(crate) const DECISION: &str = "decision.json";
 pub(crate) const EVIDENCE: &str = "evidence";
@@ -15,9 +18,18 @@ pub(crate) const RUN: &str = "run.json";
 ///
 /// Ids of version 7 begin with the time, so a folder by their beginning would hold them all; their end is chance.
 pub(crate) fn reference(run: RunId) -> String {
+    below(PREFIX, run)
+}
+
+/// The ref that keeps the checkpoint of a run.
+pub(crate) fn checkpoint(run: RunId) -> String {
+    below(CHECKPOINTS, run)
+}
+
+fn below(prefix: &str, run: RunId) -> String {
     let run = run.to_string();
     let shard = &run[run.len() - 2..];
-    format!("{PREFIX}{shard}/{run}")
+    format!("{prefix}{shard}/{run}")
 }
 
 /// The run of a ref, if it is spelled as [`reference`] spells it.

@@ -1,5 +1,6 @@
 //! A git that dies at a chosen call, and stays dead.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use trunkline_git_binding::{Git, GitCommand, GitFault, Repository};
@@ -24,6 +25,8 @@ pub(crate) struct Faulty {
     calls: AtomicUsize,
     dies_at: AtomicUsize,
     death: Death,
+    /// What somebody else does right before a transaction over refs.
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Faulty {
@@ -35,11 +38,21 @@ impl Faulty {
     ) -> (Repository, std::sync::Arc<Self>) {
         let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
         let never = AtomicUsize::new(usize::MAX);
-        let faulty = std::sync::Arc::new(Self { git, calls: AtomicUsize::new(0), dies_at: never, death });
+        let faulty = std::sync::Arc::new(Self {
+            git,
+            calls: AtomicUsize::new(0),
+            dies_at: never,
+            death,
+            meanwhile: Mutex::new(None),
+        });
         let repository = Repository::over(std::sync::Arc::clone(&faulty)).expect("it is alive still");
         faulty.calls.store(0, Ordering::SeqCst);
         faulty.dies_at.store(dies_at, Ordering::SeqCst);
         (repository, faulty)
+    }
+
+    pub(crate) fn before_update(&self, meanwhile: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock().expect("no test panics here") = Some(Box::new(meanwhile));
     }
 
     pub(crate) fn calls(&self) -> usize {
@@ -49,6 +62,10 @@ impl Faulty {
 
 impl Git for Faulty {
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        if arguments.first() == Some(&"update-ref") {
+            let meanwhile = self.meanwhile.lock().expect("no test panics here").take();
+            meanwhile.into_iter().for_each(|meanwhile| meanwhile());
+        }
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
         let dies_at = self.dies_at.load(Ordering::SeqCst);
         if call < dies_at {

@@ -1,6 +1,7 @@
 //! The tests of trunkline-git-binding: one binary.
 
 mod binding;
+mod checkpoints;
 mod commits;
 mod faulty;
 mod finding;
