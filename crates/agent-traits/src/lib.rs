@@ -34,7 +34,7 @@ pub use restore::{Permit, Restore};
 #[cfg(feature = "typed")]
 pub use schemars;
 pub use standing::Standing;
-pub use summarizer::{LeftBranch, Summarizer, SummaryError};
+pub use summarizer::{LeftBranch, Meter, Summarizer, SummaryError};
 pub use tool::Tool;
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;

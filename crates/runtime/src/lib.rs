@@ -17,7 +17,7 @@ pub use session::view::View;
 pub use trunkline_agent_traits as agent_traits;
 pub use trunkline_agent_traits::{
     Cancel, Commits, CompactionSummary, Compactor, Decider, DiscardHook, Executor, GitBinding, LeftBranch,
-    PendingAction, PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool,
+    Meter, PendingAction, PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool,
     ToolContext, Workspace,
 };
 #[cfg(feature = "typed")]

@@ -75,6 +75,7 @@ mod sends;
 mod snapshots;
 #[cfg(feature = "tracing")]
 mod spans;
+mod spent_beside;
 mod staging;
 mod stall;
 mod story;

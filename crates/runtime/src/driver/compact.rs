@@ -1,10 +1,10 @@
 //! Puts a summary in the place of what it stands for. What is recorded of it is planned in
 //! [`acts`](trunkline_session_machine::acts::compact).
 
-use trunkline_message_tree::Usage;
 use trunkline_providers::ErrorKind;
 use trunkline_revert::CompactPlan;
 use trunkline_session_machine::acts::compact::{self, Made};
+use trunkline_session_machine::words::bill::tokens_of;
 use trunkline_session_machine::{Compacted, Event, RuntimeError};
 
 use super::learn::learn_from;
@@ -70,17 +70,14 @@ async fn make(writer: &mut Writer, plan: CompactPlan, cancel: &Cancel) -> Result
         }
     };
     let usage = summarized.as_ref().map_or_else(|(_, usage)| *usage, |summary| summary.usage);
-    let tokens = spent(usage);
+    let tokens = usage.map_or(0, tokens_of);
     // Whatever came meanwhile comes first: a move of the head may have left the span.
     take_letters(writer, cancel).await?;
-    if cancel.is_cancelled() {
-        return Ok((Made::Nothing, tokens));
-    }
-    let summary = match &summarized {
-        Ok(summary) => Ok((summary.text.as_str(), summary.usage)),
-        Err((reason, _)) => Err(reason.clone()),
+    let plan = match &summarized {
+        _ if cancel.is_cancelled() => compact::given_up(&writer.view(), usage),
+        Ok(summary) => compact::cover(&writer.view(), plan, Ok(&summary.text), usage)?,
+        Err((reason, _)) => compact::cover(&writer.view(), plan, Err(reason.clone()), usage)?,
     };
-    let plan = compact::cover(&writer.view(), plan, summary)?;
     Ok((writer.write(plan, None).await?, tokens))
 }
 
@@ -109,10 +106,6 @@ pub(crate) async fn compact_now(writer: &mut Writer, cancel: &Cancel) -> Result<
         Made::Failed(reason) => Err(refused(format!("nothing was compacted: {reason}"))),
         Made::Nothing => Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned())),
     }
-}
-
-fn spent(usage: Option<Usage>) -> u64 {
-    usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens))
 }
 
 /// Says what a provider said, without the layers around it.

@@ -4,27 +4,28 @@
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
-use trunkline_agent_traits::Summarizer;
-use trunkline_session_machine::acts::summaries::said;
+use trunkline_agent_traits::{Meter, Summarizer};
+use trunkline_session_machine::acts::summaries::{Asked, said};
+use trunkline_session_machine::words::bill::tokens_of;
 use trunkline_session_machine::{Event, RuntimeError};
 
 use crate::effects::ask_summarizer::{LIMIT, ask_summarizer};
 use crate::writer::Writer;
+use crate::writer::summaries::{Came, UnderWay};
 
 /// Writes down what has come, and asks for what is missing. Waits for no summary.
 pub(crate) async fn tend_summaries(writer: &mut Writer) -> Result<(), RuntimeError> {
     writer.summaries.take_ready();
     if writer.state.open_turn().is_none() {
         // It is given up only when it is written: it was paid for.
-        while let Some((head_move, answer)) = writer.summaries.asking.came.front().cloned() {
-            match answer {
-                Ok(text) => {
-                    let plan = said(&writer.view(), head_move, &text);
-                    writer.write(plan, None).await?;
-                }
-                Err(reason) => writer.tell(&Event::SummaryFailed { head_move, reason }),
-            }
+        while let Some(Came { asked, answer }) = writer.summaries.asking.came.front().cloned() {
+            let plan = said(&writer.view(), &asked, answer.as_deref().ok());
+            writer.write(plan, None).await?;
             writer.summaries.asking.came.pop_front();
+            writer.facts.cost(asked.usage.map_or(0, tokens_of));
+            if let Err(reason) = answer {
+                writer.tell(&Event::SummaryFailed { head_move: asked.head_move, reason });
+            }
         }
     }
     ask_again(writer).await?;
@@ -39,7 +40,9 @@ async fn ask_again(writer: &mut Writer) -> Result<(), RuntimeError> {
         return Ok(());
     }
     let mut asked = writer.summaries.asking.asked.clone();
-    let plan = asked.take_up(&writer.view(), others);
+    let Some(plan) = asked.take_up(&writer.view(), others, writer.facts.spent.tokens) else {
+        return Ok(());
+    };
     if plan.then {
         // Those branches are read.
         writer.load_whole().await?;
@@ -68,14 +71,17 @@ fn start_waiting(writer: &mut Writer) {
         return;
     }
     let Some(summarizer) = summarizer(writer).cloned() else { return };
-    let mut asked = std::mem::take(&mut writer.summaries.asking.asked);
-    while let Some(unsaid) = asked.next(&writer.view(), writer.summaries.asking.by_task.len()) {
+    let mut waiting = std::mem::take(&mut writer.summaries.asking.asked);
+    let given_up = waiting.give_up(&writer.view(), writer.facts.spent.tokens);
+    while let Some(unsaid) = waiting.next(&writer.view(), writer.summaries.asking.by_task.len()) {
         let asking = &mut *writer.summaries.asking;
-        let head_move = unsaid.head_move;
-        let task = asking.tasks.spawn(ask_summarizer(Arc::clone(&summarizer), unsaid));
-        asking.by_task.insert(task.id(), head_move);
+        let asked = Asked { head_move: unsaid.head_move, task: unsaid.task, usage: None };
+        let meter = Meter::default();
+        let task = asking.tasks.spawn(ask_summarizer(Arc::clone(&summarizer), unsaid, meter.clone()));
+        asking.by_task.insert(task.id(), UnderWay { asked, meter });
     }
-    writer.summaries.asking.asked = asked;
+    writer.summaries.asking.asked = waiting;
+    given_up.iter().for_each(|event| writer.tell(event));
 }
 
 /// Returns who says what branches came to, if the model may leave any.

@@ -67,8 +67,9 @@ impl ModelSummarizer {
         self
     }
 
-    /// Tells an observer what each request has cost, as far as the provider counts it: a summary is no part of the conversation,
-    /// and counts against none of its limits. Of one that is given up in the middle nothing is told.
+    /// Tells an observer what each request has cost, as far as the provider counts it: a summary is no part of the conversation.
+    /// Its tokens count against the limits of the drive and of the session's task; it is no turn. Of one that is given up in the
+    /// middle nothing is told, and nothing is counted.
     #[must_use]
     pub fn on_usage(mut self, observer: impl Fn(&Usage) + Send + Sync + 'static) -> Self {
         self.on_usage = Some(Box::new(observer));
@@ -93,8 +94,11 @@ impl ModelSummarizer {
         let usage = match &asked {
             Ok((_, usage)) | Err((_, usage)) => usage,
         };
-        if let (Some(observer), Some(usage)) = (&self.on_usage, usage) {
-            observer(usage);
+        if let Some(usage) = usage {
+            branch.meter.count(usage);
+            if let Some(observer) = &self.on_usage {
+                observer(usage);
+            }
         }
         Ok(asked.map_err(|(fault, _)| fault)?.0.text())
     }

@@ -4,12 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
 
 use tokio::task::{Id as TaskId, JoinError, JoinSet};
-use trunkline_message_tree::MoveId;
 use trunkline_session_machine::acts::summaries;
 use trunkline_session_machine::state::rare::{Rare, Unchanged};
 use trunkline_session_machine::state::revert::Part;
 
-use trunkline_agent_traits::SummaryError;
+use trunkline_agent_traits::{Meter, SummaryError};
 
 /// What is being asked. Dropping it stops the asking.
 pub(crate) struct Summaries {
@@ -21,11 +20,24 @@ pub(crate) struct Summaries {
 #[derive(Default)]
 pub(crate) struct Asking {
     pub(crate) tasks: JoinSet<Result<String, SummaryError>>,
-    pub(crate) by_task: HashMap<TaskId, MoveId>,
+    pub(crate) by_task: HashMap<TaskId, UnderWay>,
     /// What has come and waits for the end of a turn.
-    pub(crate) came: VecDeque<(MoveId, Result<String, String>)>,
+    pub(crate) came: VecDeque<Came>,
     /// What is asked, and what waits.
     pub(crate) asked: summaries::Asking,
+}
+
+/// A summary that is asked for.
+pub(crate) struct UnderWay {
+    pub(crate) asked: summaries::Asked,
+    pub(crate) meter: Meter,
+}
+
+/// A summary that has come, or why it has not.
+#[derive(Clone)]
+pub(crate) struct Came {
+    pub(crate) asked: summaries::Asked,
+    pub(crate) answer: Result<String, String>,
 }
 
 impl Unchanged for Asking {
@@ -55,8 +67,9 @@ impl Asking {
             Ok((task, answer)) => (task, answer.map_err(|fault| told(&fault))),
             Err(fault) => (fault.id(), Err("the summarizer crashed".to_owned())),
         };
-        if let Some(head_move) = self.by_task.remove(&task) {
-            self.came.push_back((head_move, answer));
+        if let Some(UnderWay { asked, meter }) = self.by_task.remove(&task) {
+            let asked = summaries::Asked { usage: meter.counted(), ..asked };
+            self.came.push_back(Came { asked, answer });
         }
     }
 }

@@ -6,6 +6,7 @@ use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compact
 use crate::acts::plan::Plan;
 use crate::acts::view::View;
 use crate::notes::record::entries;
+use crate::notes::task::{self, Beside};
 use crate::rules::compaction;
 use crate::words::compacted::Compacted;
 use crate::words::error::RuntimeError;
@@ -40,7 +41,8 @@ pub fn room(view: &View<'_>) -> Option<CompactPlan> {
 }
 
 /// Puts a summary, with what the provider counted for it, in the place of what it stands for. The summary comes first and the
-/// boundary with it, in one batch: a kill, a cancel or a failure at any moment leaves either all of it or nothing.
+/// boundary with it, in one batch: a kill, a cancel or a failure at any moment leaves either all of it or nothing. What one has cost
+/// that is put nowhere is spent on the task of the open run all the same.
 ///
 /// # Errors
 ///
@@ -48,20 +50,23 @@ pub fn room(view: &View<'_>) -> Option<CompactPlan> {
 pub fn cover(
     view: &View<'_>,
     plan: CompactPlan,
-    summary: Result<(&str, Option<Usage>), String>,
+    summary: Result<&str, String>,
+    usage: Option<Usage>,
 ) -> Result<Plan<Made>, RuntimeError> {
     let tree = &view.state.tree;
     let passed = tree.is_on_trunk(plan.from) && tree.is_on_trunk(plan.to) && tree.head() != plan.to;
     if !passed {
-        return Ok(Plan::nothing().then(Made::Nothing));
+        return Ok(given_up(view, usage));
     }
     let failed = |reason: String| {
-        let note = compaction::compaction_failed(tree, reason.clone(), view.at);
-        Ok(Plan::of(vec![note]).then(Made::Failed(reason)))
+        let mut plan = given_up(view, usage);
+        plan.records.insert(0, compaction::compaction_failed(tree, reason.clone(), view.at));
+        plan.then = Made::Failed(reason);
+        Ok(plan)
     };
-    let (text, usage) = match summary {
-        Ok((text, _)) if text.trim().is_empty() => return failed("the summary is empty".to_owned()),
-        Ok(summary) => summary,
+    let text = match summary {
+        Ok(text) if text.trim().is_empty() => return failed("the summary is empty".to_owned()),
+        Ok(text) => text,
         Err(reason) => return failed(reason),
     };
     let mut message = plan.message(text);
@@ -78,4 +83,11 @@ pub fn cover(
     let compacted = Compacted { node, plan, summary_tokens: size };
     let events = vec![Event::Compacted(compacted.clone())];
     Ok(Plan { records: entries(draft), events, then: Made::Covered(compacted) })
+}
+
+/// Says what a summary has cost that is put nowhere.
+pub fn given_up(view: &View<'_>, usage: Option<Usage>) -> Plan<Made> {
+    let spent = view.state.tasks.worked_on().zip(usage);
+    let spent = spent.map(|(id, usage)| task::spent(id, Beside::Compaction, usage, view.at));
+    Plan::of(spent.into_iter().collect()).then(Made::Nothing)
 }

@@ -15,6 +15,7 @@ use crate::request::prefixes;
 use crate::rules::answers::{self, brought_nothing};
 use crate::rules::price;
 use crate::words::attempt::Attempt;
+use crate::words::bill::tokens_of;
 use crate::words::error::RuntimeError;
 use crate::words::retries::{Cause, Retries};
 
@@ -110,7 +111,7 @@ pub fn take_reply(view: &View<'_>, mut came: Came) -> Result<Plan<Result<u64, Ru
         return Ok(Plan { events, ..plan });
     }
     let Some(message) = message else { return Ok(Plan { records, events, then: Ok(0) }) };
-    let tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
+    let tokens = message.usage.map_or(0, tokens_of);
     let mut draft = state.tree.draft();
     let missed = state.tree.next_id().and_then(|node| price::missed(state, &message, node, at));
     let bound = came.behind.and_then(|behind| behind.record(state.tree.next_id()?, &message, at));
@@ -167,7 +168,7 @@ fn in_vain(
             let (usage, guessed) = answers::completed(message.usage, &came.sent, &message);
             (message.usage, estimated) = (Some(usage), guessed);
         }
-        tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
+        tokens = message.usage.map_or(0, tokens_of);
         message
     });
     let head = state.tree.head();

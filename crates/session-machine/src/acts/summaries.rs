@@ -4,13 +4,17 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use trunkline_message_tree::{Message, MoveId};
+use trunkline_decision_objects::TaskId;
+use trunkline_message_tree::{Message, MoveId, Usage};
 use trunkline_revert::{Ledger, Note, NoteKind};
 
 use crate::acts::plan::Plan;
 use crate::acts::view::View;
 use crate::notes::record;
 use crate::notes::revert::{LAYER, NOTE, SUMMARY_ASKED, SummaryAsked};
+use crate::notes::task::{self, Beside};
+use crate::rules::spending;
+use crate::words::event::Event;
 
 /// How often a summary of one revert is asked for at most, over all processes.
 const MOST_ASKED: u32 = 2;
@@ -40,6 +44,19 @@ pub struct Unsaid {
     pub messages: Vec<Message>,
     /// What was done there.
     pub ledger: Ledger,
+    /// The task that was open when it was asked for: what it costs is spent on that.
+    pub task: Option<TaskId>,
+}
+
+/// A summary that was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The move that left the branch.
+    pub head_move: MoveId,
+    /// The task that was open when it was asked for.
+    pub task: Option<TaskId>,
+    /// What providers have counted for it.
+    pub usage: Option<Usage>,
 }
 
 impl Asking {
@@ -59,8 +76,12 @@ impl Asking {
     }
 
     /// Takes up what other processes have asked for and did not live to see: the first `others` notes are theirs. What follows is
-    /// whether their branches have to be read.
-    pub fn take_up(&mut self, view: &View<'_>, others: usize) -> Plan<bool> {
+    /// whether their branches have to be read. While nothing may be spent on summaries they are left for later; `spent` is what the drive
+    /// has cost in tokens.
+    pub fn take_up(&mut self, view: &View<'_>, others: usize, spent: u64) -> Option<Plan<bool>> {
+        if spending::no_summary(view.state, view.setup.limits.tokens, spent).is_some() {
+            return None;
+        }
         let part = &view.state.revert;
         let old: HashSet<MoveId> = part.notes.iter().take(others).map(|note| note.made_by).collect();
         let lost = part.unsaid().filter(|note| {
@@ -78,12 +99,25 @@ impl Asking {
         });
         let plan = Plan::of(records.collect()).then(!lost.is_empty());
         self.waiting.extend(lost);
-        plan
+        Some(plan)
     }
 
     /// Returns whether anything waits to be asked.
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// Gives up what waits if nothing may be spent on it any more, and tells so. `spent` is what the drive has cost in tokens. The
+    /// branches keep what was said of them without a model.
+    pub fn give_up(&mut self, view: &View<'_>, spent: u64) -> Vec<Event> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let Some(reason) = spending::no_summary(view.state, view.setup.limits.tokens, spent) else {
+            return Vec::new();
+        };
+        let told = |head_move| Event::SummaryFailed { head_move, reason: reason.clone() };
+        self.waiting.drain(..).map(told).collect()
     }
 
     /// Returns what is asked now, while so many are under way.
@@ -101,16 +135,21 @@ impl Asking {
                 kind: note.kind,
                 messages: nodes.map(|node| node.message().clone()).collect(),
                 ledger: note.ledger.clone().unwrap_or_default(),
+                task: view.state.tasks.open_task().map(|task| task.id),
             });
         }
     }
 }
 
-/// Records a summary that has come, unless an undo was faster: then there is nothing to say any more.
-pub fn said(view: &View<'_>, head_move: MoveId, text: &str) -> Plan {
+/// Records a summary that has come, unless an undo was faster: then there is nothing to say any more. What it has cost is recorded
+/// where a task has a bound to be held against.
+pub fn said(view: &View<'_>, asked: &Asked, text: Option<&str>) -> Plan {
     let tree = &view.state.tree;
-    let first = view.state.revert.unsaid().find(|note| note.made_by == head_move);
-    let Some(first) = first.filter(|note| note.is_in_force(tree)) else { return Plan::nothing() };
-    let late = Note::late(first, text, tree.head(), trunkline_revert::turn(tree));
-    Plan::of(vec![record::note(LAYER, NOTE, view.at, &late)])
+    let first = view.state.revert.unsaid().find(|note| note.made_by == asked.head_move);
+    let first = first.filter(|note| note.is_in_force(tree)).zip(text);
+    let late = first.map(|(first, text)| Note::late(first, text, tree.head(), trunkline_revert::turn(tree)));
+    let late = late.map(|late| record::note(LAYER, NOTE, view.at, &late));
+    let spent = asked.task.zip(asked.usage);
+    let spent = spent.map(|(task, usage)| task::spent(task, Beside::Summary, usage, view.at));
+    Plan::of(late.into_iter().chain(spent).collect())
 }

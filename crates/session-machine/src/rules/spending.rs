@@ -1,4 +1,4 @@
-//! How much may be spent on a task, over all its runs.
+//! How much may be spent on a task, over all its runs, and on summaries beside the conversation.
 
 use crate::state::State;
 use crate::state::task::GivenTask;
@@ -37,4 +37,16 @@ pub(crate) fn used_up(state: &State) -> Option<Limit> {
         return Some(Limit::TaskTurns);
     }
     task.bounds.tokens.is_some_and(|most| task.tokens >= most).then_some(Limit::TaskTokens)
+}
+
+/// Says why a model is not asked for one more summary of a branch; `None` if it may be. `spent` is what the drive has cost in tokens.
+///
+/// As with answers, one that is asked for may go past the bound, and nothing is asked after it. A summary is no turn.
+pub(crate) fn no_summary(state: &State, most: u64, spent: u64) -> Option<String> {
+    if spent >= most {
+        return Some(format!("it is not asked for, since the limit of {most} tokens is reached"));
+    }
+    let task = state.tasks.open_task()?;
+    let most = task.bounds.tokens.filter(|most| task.tokens >= *most)?;
+    Some(format!("it is not asked for, since the task has had its {most} tokens"))
 }

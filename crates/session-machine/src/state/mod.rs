@@ -32,7 +32,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 use crate::notes::answer::{self, ATTEMPT};
 use crate::notes::decision::{DECIDED, OPENED};
 use crate::notes::journal::{self, CallFinished, CallStarted, ToolLabel};
-use crate::notes::task::{BOUNDS, ENDED, INTENT, TASK};
+use crate::notes::task::{BOUNDS, ENDED, INTENT, SPENT, TASK};
 use crate::notes::{self, record, service, tree};
 use crate::state::rare::{Rare, Unchanged};
 use crate::state::tries::Tries;
@@ -265,7 +265,7 @@ impl State {
                     self.prefixes.distrust();
                 }
             }
-            (notes::decision::LAYER, INTENT | TASK | BOUNDS | ENDED) => self.tasks.record(note),
+            (notes::decision::LAYER, INTENT | TASK | BOUNDS | SPENT | ENDED) => self.tasks.record(note),
             (notes::decision::LAYER, kind) => {
                 self.decision.record(note, self.seq, self.tree.newest(), self.resolve.writes.now())?;
                 self.follow_task(kind);

@@ -8,12 +8,13 @@ use std::sync::LazyLock;
 use trunkline_decision_objects::{
     Intent, IntentId, Opening, Predecessor, RunId, Task, TaskEvent, TaskId, TaskState, Verdict,
 };
-use trunkline_message_tree::{Author, Entry, Role};
+use trunkline_message_tree::{Author, Entry, Role, Usage};
 use trunkline_session_store::Note;
 
 use crate::notes::record::read;
-use crate::notes::task::{BOUNDS, BoundsNote, ENDED, INTENT, TASK, TaskNote};
+use crate::notes::task::{BOUNDS, BoundsNote, ENDED, INTENT, SPENT, SpentNote, TASK, TaskNote};
 use crate::state::rare::Unchanged;
+use crate::words::bill::tokens_of;
 use crate::words::task::Bounds;
 
 /// What the log holds of this.
@@ -44,7 +45,7 @@ pub struct GivenTask {
     pub retries: u32,
     /// How many answers of the model its runs had.
     pub turns: u32,
-    /// How many tokens providers counted in them, prompt and output together.
+    /// How many tokens providers counted in them and for summaries beside them, prompt and output together. A summary is no answer.
     pub tokens: u64,
     /// Whether a run of it is open.
     is_run: bool,
@@ -62,6 +63,10 @@ impl GivenTask {
     pub fn has_ended(&self) -> bool {
         self.state.is_terminal()
     }
+
+    fn spent(&mut self, usage: &Usage) {
+        self.tokens = self.tokens.saturating_add(tokens_of(*usage));
+    }
 }
 
 impl Part {
@@ -73,6 +78,11 @@ impl Part {
     /// Returns the task that is to be worked on.
     pub fn open_task(&self) -> Option<&GivenTask> {
         self.task.as_ref().filter(|task| !task.has_ended())
+    }
+
+    /// Returns the task whose run is open.
+    pub(crate) fn worked_on(&self) -> Option<TaskId> {
+        self.task.as_ref().filter(|task| task.is_run).map(|task| task.id)
     }
 
     /// Returns the newest intent, whether or not it has ended.
@@ -120,6 +130,12 @@ impl Part {
                 let Ok(BoundsNote { task, bounds }) = read::<BoundsNote>(note) else { return };
                 if let Some(known) = self.task.as_mut().filter(|known| known.id.to_string() == task) {
                     known.bounds = known.bounds.with(bounds);
+                }
+            }
+            SPENT => {
+                let Ok(SpentNote { task, usage, .. }) = read::<SpentNote>(note) else { return };
+                if let Some(known) = self.task.as_mut().filter(|known| known.id.to_string() == task) {
+                    known.spent(&usage);
                 }
             }
             ENDED => {
@@ -173,8 +189,7 @@ impl Part {
         let answers = message.role == Role::Assistant && message.author == Author::Model;
         task.turns = task.turns.saturating_add(u32::from(answers));
         if let Some(usage) = &message.usage {
-            let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-            task.tokens = task.tokens.saturating_add(tokens);
+            task.spent(usage);
         }
     }
 }

@@ -14,3 +14,8 @@ pub(crate) fn bill(usage: &Usage) -> Cost {
         microdollars: None,
     }
 }
+
+/// The tokens that limits are held against, prompt and output together.
+pub fn tokens_of(usage: Usage) -> u64 {
+    usage.input_tokens.saturating_add(usage.output_tokens)
+}

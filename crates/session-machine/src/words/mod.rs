@@ -2,7 +2,7 @@
 
 pub mod asked;
 pub mod attempt;
-pub(crate) mod bill;
+pub mod bill;
 pub mod bound;
 pub mod call;
 pub mod close_as;
