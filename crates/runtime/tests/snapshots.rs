@@ -9,7 +9,9 @@ use trunkline_runtime::message_tree::{Node, NodeId, notation};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, CloseAs, Reverts, RuntimeError, Session, View};
+use trunkline_runtime::{
+    Agent, Approval, Cancel, CloseAs, EndTask, NewTask, Order, Reverts, RuntimeError, Session, View,
+};
 
 use crate::moves::{Act, act, carry_out};
 use crate::story::{World, replies};
@@ -73,6 +75,11 @@ impl Twin {
         };
         let closed = self.session.close_run(how).await;
         closed.map_or_else(|fault| fault.to_string(), |decision| decision.verdict().to_string())
+    }
+
+    /// Carries an order out, and says why not if it is refused; names and times differ from one twin to the other.
+    async fn order(&mut self, order: Order) -> String {
+        self.session.order(order).await.map_or_else(|fault| fault.to_string(), |_| "done".to_owned())
     }
 
     fn seen(&self) -> Seen {
@@ -149,6 +156,8 @@ enum Life {
     Act(Act),
     Restart,
     Close(u8),
+    Task { retries: u32, tokens: u64 },
+    Done,
 }
 
 fn life() -> impl Strategy<Value = Life> {
@@ -156,6 +165,8 @@ fn life() -> impl Strategy<Value = Life> {
         6 => act().prop_map(Life::Act),
         2 => Just(Life::Restart),
         1 => (0_u8..3).prop_map(Life::Close),
+        1 => (0_u32..3, 0_u64..40_000).prop_map(|(retries, tokens)| Life::Task { retries, tokens }),
+        1 => Just(Life::Done),
     ]
 }
 
@@ -173,6 +184,16 @@ async fn live(acts: Vec<(Life, bool)>, script: &[u8], approval: Approval) -> Res
             Life::Close(how) => {
                 prop_assert_eq!(whole.close(how).await, part.close(how).await);
                 (whole, part) = (whole.restart().await.restart().await, part.restart().await.restart().await);
+            }
+            Life::Task { retries, tokens } => {
+                let mut task = NewTask::new("write a");
+                (task.bounds.retries, task.bounds.tokens) = (Some(retries), Some(tokens));
+                let order = Order::GiveTask { task };
+                prop_assert_eq!(whole.order(order.clone()).await, part.order(order).await);
+            }
+            Life::Done => {
+                let order = Order::EndTask { end: EndTask::Done { reason: "it is there".to_owned() } };
+                prop_assert_eq!(whole.order(order.clone()).await, part.order(order).await);
             }
             Life::Act(act) => {
                 // What the tree is asked for has to be there in both, so that both pick the same.

@@ -198,7 +198,7 @@ fn an_approval_is_taken_once_and_other_words_only_of_a_request() {
         ),
         expect![[r#"
             edit p1 Greet\n1. loudly
-                p1 cannot have another text: only a plan that is approved can
+                a changed text can only be given when approving a plan; p1 was not changed
             reword p1
                 a verdict needs words, and these are blank
             reword p1 other words

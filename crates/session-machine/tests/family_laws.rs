@@ -49,7 +49,7 @@ const BEGUN: [&str; 3] = [
     "#,
 ];
 
-fn script() -> impl Strategy<Value = String> {
+pub(crate) fn script() -> impl Strategy<Value = String> {
     let approval = prop::sample::select(vec!["approval person", "approval model", "approval always"]);
     let first = (approval, any::<bool>(), any::<bool>(), prop::bool::weighted(0.8), 0_usize..6);
     (first, prop::collection::vec(any_line(), 1..24)).prop_map(

@@ -35,6 +35,7 @@ mod put_aside;
 mod retries;
 mod rules_of_calls;
 mod rules_of_files;
+mod spines;
 mod staged_edits;
 mod stalls;
 mod tasks;

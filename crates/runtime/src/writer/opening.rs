@@ -9,15 +9,18 @@ use trunkline_message_tree::{BareNode, Entry};
 use trunkline_session_store::{Lease, Record, SessionId, SessionStore, Snapshot};
 
 use trunkline_session_machine::RuntimeError;
-use trunkline_session_machine::reading::spine::{self, Step};
+use trunkline_session_machine::reading::spine::{self, Spine, Step};
 use trunkline_session_machine::reading::trimming::{Seen, saves, trim};
 use trunkline_session_machine::state::State;
+use trunkline_session_machine::state::task::Tally;
 
 /// What a fold takes in at one place of the log.
 enum Taken {
     Bare(BareNode),
     // Most are bare, and a record takes several times the room.
     Record(Box<Record>),
+    /// What the snapshot has counted until here.
+    Tally(Option<Box<Tally>>),
 }
 
 /// A log as it is read to be gone on with.
@@ -72,7 +75,8 @@ pub(crate) async fn keep_snapshot(after: u64, store: &dyn SessionStore, lease: &
     };
     let Ok(Read { taken, .. }) = read else { return };
     let after_the_root = taken.into_iter().skip(1);
-    let seen: Vec<(u64, Seen)> = after_the_root.map(|(seq, taken)| (seq, taken.seen())).collect();
+    let seen: Vec<(u64, Seen)> =
+        after_the_root.filter_map(|(seq, taken)| Some((seq, taken.seen()?))).collect();
     if keep(store, lease, state, &seen).await {
         state.reached_beside = false;
     }
@@ -81,13 +85,12 @@ pub(crate) async fn keep_snapshot(after: u64, store: &dyn SessionStore, lease: &
 /// Keeps a snapshot, and returns whether that was done. One that cannot be kept costs time later and nothing else, so no fault of
 /// it stops anything.
 async fn keep(store: &dyn SessionStore, lease: &Lease, state: &State, seen: &[(u64, Seen)]) -> bool {
-    let Some(steps) = trim(state, seen) else { return false };
+    let Some(kept) = trim(state, seen) else { return false };
     let Ok(info) = store.info(lease.session()).await else { return false };
     if info.records != state.seq {
         return false;
     }
-    let bytes = spine::encode(steps.iter().map(|(seq, step)| (*seq, step)));
-    let snapshot = Snapshot::new(info.records, info.digest, spine::FORM, bytes);
+    let snapshot = Snapshot::new(info.records, info.digest, spine::FORM, spine::encode(&kept));
     store.keep_snapshot(lease, snapshot).await.is_ok()
 }
 
@@ -100,7 +103,7 @@ async fn whole(store: &dyn SessionStore, session: &SessionId) -> Result<Read, Ru
 /// Returns what a snapshot leaves of the log, and what came after it; nothing if there is none that can be read.
 async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> {
     let snapshot = store.snapshot(session).await.ok()?.filter(|kept| kept.form == spine::FORM)?;
-    let steps = spine::decode(&snapshot.bytes, snapshot.seq)?;
+    let Spine { steps, tally } = spine::decode(&snapshot.bytes, snapshot.seq)?;
     let named = steps.iter().filter(|(_, step)| matches!(step, Step::Read)).map(|(seq, _)| *seq);
     // The first record is the root, which no spine has.
     let numbers: Vec<u64> = std::iter::once(1).chain(named).collect();
@@ -118,6 +121,7 @@ async fn trimmed(store: &dyn SessionStore, session: &SessionId) -> Option<Read> 
         };
         taken.push((seq, one));
     }
+    taken.push((snapshot.seq, Taken::Tally(tally.map(Box::new))));
     let since = tail.len() as u64;
     taken.extend(tail.into_iter().map(|(seq, record)| (seq, Taken::record(record))));
     Some(Read { taken, trimmed: true, since })
@@ -159,10 +163,11 @@ fn fold(taken: Vec<(u64, Taken)>, wanted: bool) -> Result<(State, Vec<(u64, Seen
         match &taken {
             Taken::Bare(bare) => state.record_bare(bare.clone())?,
             Taken::Record(record) => state.record(record)?,
+            Taken::Tally(tally) => state.take_up(tally.as_deref())?,
         }
         state.seq = seq;
         if wanted {
-            seen.push((seq, taken.seen()));
+            seen.extend(taken.seen().map(|seen| (seq, seen)));
         }
     }
     Ok((state, seen))
@@ -173,16 +178,18 @@ impl Taken {
         Taken::Record(Box::new(record))
     }
 
-    fn seen(self) -> Seen {
+    fn seen(self) -> Option<Seen> {
         let record = match self {
-            Taken::Bare(bare) => return Seen::Node(bare.id),
+            Taken::Bare(bare) => return Some(Seen::Node(bare.id)),
             Taken::Record(record) => *record,
+            // The next snapshot has one of its own.
+            Taken::Tally(_) => return None,
         };
-        match record {
+        Some(match record {
             Record::Entry(Entry::Node { id, .. }) => Seen::Node(id),
             Record::Entry(Entry::Move(_)) => Seen::Move,
             Record::Note(note) => Seen::Note(Box::new(note)),
             Record::Blob(_) => Seen::Blob,
-        }
+        })
     }
 }

@@ -1,8 +1,11 @@
-//! The compact form of a log that a snapshot keeps: bare nodes, and the numbers of the records that are read.
+//! The compact form of a log that a snapshot keeps: bare nodes, the numbers of the records that are read, and what was spent on a task.
 //!
 //! The bytes come from a cache, so nothing is believed of them: what cannot be read is no spine, and the log is read whole.
 
 use trunkline_message_tree::{Author, BareNode, Link, NodeId, Role, Timestamp};
+
+use crate::notes::record::json;
+use crate::state::task::Tally;
 
 /// What a fold takes in at one place of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,9 +16,18 @@ pub enum Step {
     Read,
 }
 
+/// What a snapshot keeps of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spine {
+    /// What a fold takes in, by the numbers of the records, which grow.
+    pub steps: Vec<(u64, Step)>,
+    /// What came of the task until there, if the session was given one.
+    pub tally: Option<Tally>,
+}
+
 /// How a spine is written, and what is trimmed; another one is not read. It changes whenever a fold begins to need what older
 /// versions left out.
-pub const FORM: u32 = 2;
+pub const FORM: u32 = 3;
 
 const READ: u8 = 0;
 const NEXT: u8 = 1;
@@ -26,15 +38,16 @@ const COVER: u8 = 4;
 const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
 const AUTHORS: [Author; 4] = [Author::Person, Author::Model, Author::Tool, Author::Harness];
 
-/// Writes steps with their numbers, which grow.
+/// Writes a spine.
 ///
-/// Each is the distance to the number before, a byte of what it is, and of a node what the node before it does not say.
-pub fn encode<'a>(steps: impl Iterator<Item = (u64, &'a Step)>) -> Vec<u8> {
+/// Each step is the distance to the number before, a byte of what it is, and of a node what the node before it does not say. A
+/// distance of zero stands before the tally, which is JSON up to the end.
+pub fn encode(Spine { steps, tally }: &Spine) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut last, mut id, mut at) = (0, 0, 0);
     for (seq, step) in steps {
         put(&mut bytes, seq - last);
-        last = seq;
+        last = *seq;
         let Step::Bare(bare) = step else {
             bytes.push(READ);
             continue;
@@ -58,17 +71,24 @@ pub fn encode<'a>(steps: impl Iterator<Item = (u64, &'a Step)>) -> Vec<u8> {
         }
         (id, at) = (named, bare.at.0);
     }
+    if let Some(tally) = tally {
+        bytes.push(0);
+        bytes.extend(json(tally).into_bytes());
+    }
     bytes
 }
 
 /// Reads what [`encode`] wrote of the records up to `until`; `None` if these bytes are not that.
-pub fn decode(bytes: &[u8], until: u64) -> Option<Vec<(u64, Step)>> {
+pub fn decode(bytes: &[u8], until: u64) -> Option<Spine> {
     let mut rest = bytes;
     let mut steps = Vec::with_capacity((bytes.len() / 5).min(usize::try_from(until).unwrap_or_default()));
     let (mut seq, mut id, mut at) = (0u64, 0u64, 0u64);
     while !rest.is_empty() {
         let distance = take(&mut rest)?;
-        seq = seq.checked_add(distance).filter(|seq| distance > 0 && *seq <= until)?;
+        if distance == 0 {
+            return Some(Spine { steps, tally: Some(serde_json::from_slice(rest).ok()?) });
+        }
+        seq = seq.checked_add(distance).filter(|seq| *seq <= until)?;
         let (kind, more) = rest.split_first()?;
         rest = more;
         if *kind == READ {
@@ -100,7 +120,7 @@ pub fn decode(bytes: &[u8], until: u64) -> Option<Vec<(u64, Step)>> {
             }),
         ));
     }
-    Some(steps)
+    Some(Spine { steps, tally: None })
 }
 
 fn node(index: u64) -> Option<NodeId> {

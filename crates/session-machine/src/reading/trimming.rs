@@ -12,7 +12,7 @@ use trunkline_session_store::Note;
 use crate::notes::answer::{ATTEMPT, WRITTEN_UNDER};
 use crate::notes::partial::{About, Applied, Decided, Holds, Named, Reminds};
 use crate::notes::{choice, decision, journal, preimage, record, resolve, revert, service, task, tree};
-use crate::reading::spine::Step;
+use crate::reading::spine::{Spine, Step};
 use crate::state::State;
 use crate::words::work::Id;
 
@@ -40,11 +40,10 @@ pub fn saves(state: &State) -> bool {
     state.tree.trunk().ids().len() * 2 < state.tree.len()
 }
 
-/// Returns the steps that lead to a state from which a session goes on as from this one; `None` while something is under way
+/// Returns what leads to a state from which a session goes on as from this one; `None` while something is under way
 /// that may need more.
-pub fn trim(state: &State, seen: &[(u64, Seen)]) -> Option<Vec<(u64, Step)>> {
-    // What was spent on a task is counted in all its runs.
-    if state.decision.is_being_settled() || state.revert.awaits_answer() || state.tasks.task().is_some() {
+pub fn trim(state: &State, seen: &[(u64, Seen)]) -> Option<Spine> {
+    if state.decision.is_being_settled() || state.revert.awaits_answer() {
         return None;
     }
     let needs = Needs::of(state, seen);
@@ -57,7 +56,7 @@ pub fn trim(state: &State, seen: &[(u64, Seen)]) -> Option<Vec<(u64, Step)>> {
         };
         Some((*seq, step))
     });
-    Some(steps.collect())
+    Some(Spine { steps: steps.collect(), tally: state.tally() })
 }
 
 struct Needs<'a> {
@@ -164,7 +163,8 @@ impl<'a> Needs<'a> {
             (resolve::LAYER, _) => true,
             (decision::LAYER, decision::RUN) => seq == last.mark,
             (decision::LAYER, decision::DECIDED) => seq == last.decided,
-            (decision::LAYER, task::INTENT) => true,
+            // What was spent stands in the tally.
+            (decision::LAYER, task::INTENT | task::TASK | task::BOUNDS | task::ENDED) => true,
             // Of a run that is over.
             _ => false,
         }

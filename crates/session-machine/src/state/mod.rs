@@ -23,6 +23,7 @@ pub(crate) mod written;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use trunkline_decision_objects::Decision;
 use trunkline_message_tree::{
     BareNode, Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
@@ -284,6 +285,25 @@ impl State {
             (DECIDED, _, Some((_, decision))) => tasks.decided(decision.run(), decision.verdict()),
             _ => {}
         }
+    }
+
+    /// Returns what a snapshot keeps of the session's task; `None` if it has none.
+    pub(crate) fn tally(&self) -> Option<task::Tally> {
+        self.tasks.tally(self.decision.last().map(Decision::run))
+    }
+
+    /// Takes in what a snapshot keeps of the session's task, after all that it names was folded.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if that is not about the task that the log has.
+    pub fn take_up(&mut self, tally: Option<&task::Tally>) -> Result<(), RuntimeError> {
+        let fits = match tally {
+            Some(tally) => self.tasks.changed().and_then(|tasks| tasks.take_up(tally)).is_some(),
+            None => self.tasks.task().is_none(),
+        };
+        fits.then_some(())
+            .ok_or_else(|| RuntimeError::Refused { reason: "it counts for another task".to_owned() })
     }
 
     /// Returns the turn whose calls have no result nodes yet, if the head is one.

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
     Intent, IntentId, Opening, Predecessor, RunId, Task, TaskEvent, TaskId, TaskState, Verdict,
 };
@@ -26,6 +27,20 @@ pub struct Part {
     task: Option<GivenTask>,
     /// The runs that worked on one, each with its task.
     runs: HashMap<RunId, TaskId>,
+}
+
+/// What came of the newest task until some place of the log, as a snapshot keeps it: the runs that it was counted in are not read again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    task: String,
+    state: String,
+    retries: u32,
+    turns: u32,
+    tokens: u64,
+    is_run: bool,
+    /// The run of the latest verdict, if it worked on a task, and that task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<(String, String)>,
 }
 
 /// A task, and what came of it until now.
@@ -99,6 +114,26 @@ impl Part {
     /// Returns the task that a run worked on.
     pub(crate) fn task_of(&self, run: RunId) -> Option<TaskId> {
         self.runs.get(&run).copied()
+    }
+
+    /// Returns what came of the newest task until now; `None` if there is none. `last` is the run of the latest verdict.
+    pub(crate) fn tally(&self, last: Option<RunId>) -> Option<Tally> {
+        let GivenTask { id, state, retries, turns, tokens, is_run, .. } = self.task.as_ref()?;
+        let worked_on = last.and_then(|run| Some((run.to_string(), self.task_of(run)?.to_string())));
+        let (task, state, last) = (id.to_string(), state.to_string(), worked_on);
+        let (retries, turns, tokens, is_run) = (*retries, *turns, *tokens, *is_run);
+        Some(Tally { task, state, retries, turns, tokens, is_run, last })
+    }
+
+    /// Takes in what came of the newest task until here, in the place of what was counted; `None` if it is about another one.
+    pub(crate) fn take_up(&mut self, tally: &Tally) -> Option<()> {
+        let task = self.task.as_mut().filter(|task| task.id.to_string() == tally.task)?;
+        (task.state, task.retries, task.turns) = (tally.state.parse().ok()?, tally.retries, tally.turns);
+        (task.tokens, task.is_run) = (tally.tokens, tally.is_run);
+        if let Some((run, worked_on)) = &tally.last {
+            self.runs.insert(run.parse().ok()?, worked_on.parse().ok()?);
+        }
+        Some(())
     }
 
     /// Takes in a note that is kept in this part. One that cannot be read, as of a later version, is passed over: what a session is for
