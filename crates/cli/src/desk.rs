@@ -16,6 +16,7 @@ pub(crate) mod playback;
 pub(crate) mod policy;
 pub(crate) mod removal;
 pub(crate) mod repository;
+pub(crate) mod services;
 pub(crate) mod settings;
 pub(crate) mod setup;
 pub(crate) mod sound;
