@@ -2,6 +2,7 @@
 
 pub(crate) mod approve;
 pub(crate) mod drive;
+pub(crate) mod ended;
 pub(crate) mod interrupt;
 pub(crate) mod moving;
 pub(crate) mod progress;

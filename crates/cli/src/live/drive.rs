@@ -10,11 +10,10 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
 use trunkline_providers::{ErrorKind, Provider, ProviderError};
-use trunkline_runtime::decision_objects::{Decision, Verdict};
+use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::orders::Order;
-use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{
-    Agent, Cancel, GivenTask, Limit, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
+    Agent, Cancel, GivenTask, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
 };
 use trunkline_session_store::{SessionStore, StoreError};
 
@@ -27,17 +26,15 @@ use crate::desk::model::{Asked, Named};
 use crate::desk::place::Place;
 use crate::desk::setup::{self, Folder};
 use crate::desk::store;
-use crate::desk::task::more_of;
 use crate::live::approve::AtTerminal;
+use crate::live::ended::Ended;
 use crate::live::interrupt;
 use crate::live::progress::Progress;
 use crate::live::summaries::await_summaries;
 use crate::reading::session::Reading;
-use crate::shown::usage::cost;
-use crate::shown::verdict::{outcome, short_commit};
-use crate::shown::{plan, proposal, tree};
+use crate::shown::{plan, tree};
 use crate::term::fault::{Exit, Fault};
-use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::style::{DIM, YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::{out, screen, shell, text};
 
@@ -226,12 +223,12 @@ impl<'a> Drive<'a> {
             let said =
                 |tree: &MessageTree| tree.nodes().any(|(_, node)| node.message().author == Author::Person);
             if idle && !said(reading.tree()) {
-                return Err(self.nothing_said(&reading, &name));
+                return Err(self.ended(&name).nothing_said(&reading));
             }
             match idle {
                 true if self.terms.quiet => {}
                 // Before all that only says what could be done.
-                true => tell(&format!("{}\n", self.nothing_to_do(&reading, &name))),
+                true => tell(&format!("{}\n", self.ended(&name).nothing_to_do(&reading))),
                 false => out::print(&format!("\n{}", tree::picture(&reading, screen::width(), false)))?,
             }
         }
@@ -241,7 +238,7 @@ impl<'a> Drive<'a> {
             self.progress.open();
             tell("what you said is kept; the model reads it when this is decided\n");
         }
-        self.tell_end(&session, &stop, (&name, task.as_ref()), account.as_deref());
+        self.ended(&name).tell(&session, &stop, task.as_ref(), account.as_deref());
         Ok(exit_of(&stop))
     }
 
@@ -287,142 +284,18 @@ impl<'a> Drive<'a> {
         reading.task().filter(|task| !task.has_ended()).cloned()
     }
 
-    fn tell_end(
-        &self,
-        session: &Session,
-        stop: &Stop,
-        (name, task): (&str, Option<&GivenTask>),
-        tape: Option<&str>,
-    ) {
-        if self.terms.quiet && !matches!(stop, Stop::Waiting(_)) {
-            return;
+    fn ended<'b>(&'b self, name: &'b str) -> Ended<'b> {
+        Ended {
+            place: self.place,
+            name,
+            again: self.again(false),
+            unbounded: self.again(true),
+            tape: flag(self.tape.flag()),
+            folder: self.folder.get().map(String::as_str),
+            asks: self.person.is_some(),
+            quiet: self.terms.quiet,
+            usage: self.progress.has_cost().then(|| self.progress.usage()),
         }
-        let mut end = String::from(if *stop == Stop::Idle { "" } else { "\n" });
-        let mut next = Vec::new();
-        let resume =
-            self.place.command(&format!("resume {name}{}{}", self.again(false), flag(self.tape.flag())));
-        match stop {
-            Stop::Waiting(_) if plan::waiting(session.proposals()).is_some() => {
-                end.push_str(&paint(YELLOW, "a plan waits for you; nothing but reading is done before\n"));
-                if let Some(entry) = plan::waiting(session.proposals()) {
-                    // Whoever was asked has it before their eyes.
-                    let limit = if self.person.is_some() { 0 } else { usize::MAX };
-                    end.push_str(&proposal::preview(entry, limit).0);
-                    let typed = plan::commands(entry.id, name);
-                    next.extend(typed.map(|(what, command)| (what, self.place.command(&command))));
-                }
-                next.push(("go on", resume.clone()));
-            }
-            Stop::Waiting(waiting) => {
-                end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
-                // A command keeps the turn open, and edits of that turn wait with it.
-                let beside: Vec<ProposalId> =
-                    waiting_for_person(session).filter(|id| !waiting.contains(id)).collect();
-                end.push_str(&listed(session, waiting.iter().chain(&beside)));
-                if let Some(id) = waiting.first() {
-                    next.extend(self.decide(*id, name));
-                }
-                next.push(("go on", resume.clone()));
-            }
-            Stop::Cancelled => {
-                end.push_str(&paint(YELLOW, "cancelled; what the model had written is kept\n"));
-                let waiting: Vec<ProposalId> = waiting_for_person(session).collect();
-                if let Some(id) = waiting.first() {
-                    end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
-                    end.push_str(&listed(session, &waiting));
-                    next.extend(self.decide(*id, name));
-                }
-                next.push(("go on", resume.clone()));
-            }
-            Stop::Limit(limit) => {
-                let reached = match limit {
-                    Limit::Turns => "the limit of turns is reached (--max-turns)",
-                    Limit::Tokens => "the limit of tokens is reached (--max-tokens)",
-                    Limit::Time => "the time is up",
-                    Limit::TaskTurns => "the task has had its turns in all its runs (--max-turns)",
-                    Limit::TaskTokens => "the task has had its tokens in all its runs (--max-tokens)",
-                    Limit::Output => "the model's replies keep running into --max-output-tokens",
-                    _ => "a limit is reached",
-                };
-                end.push_str(&paint(YELLOW, &format!("{reached}; the run is open\n")));
-                // The bound that was just reached would only be reached again.
-                let typed = task
-                    .and_then(more_of)
-                    .map(|more| format!("resume {name}{}{more}{}", self.again(true), flag(self.tape.flag())));
-                next.push(("go on", typed.map_or(resume.clone(), |typed| self.place.command(&typed))));
-            }
-            _ => {}
-        }
-        if !matches!(stop, Stop::Waiting(_)) {
-            next.push(("see it", self.place.command(&format!("tree {name}"))));
-        }
-        if matches!(stop, Stop::Decided(_) | Stop::Idle) {
-            next.push(("say more", format!("{resume} -p \"…\"")));
-        }
-        if let Some(task) = task.filter(|_| matches!(stop, Stop::Decided(_))) {
-            let title = text::one_line(&task.title, 60);
-            end.push_str(&format!("the task “{title}” stays open until you end it\n"));
-            next.push(("it is done", self.place.command(&format!("decide done -s {name}"))));
-        }
-        if let Stop::Decided(decision) = stop {
-            if decision.has_changes() {
-                next.push(("why", self.place.command(&format!("decisions {}", decision.id()))));
-            }
-            if let Some(look) = self.look_at(decision) {
-                next.push(("look at it", look));
-            }
-        }
-        if self.progress.has_cost() {
-            end.push_str(&paint(DIM, &format!("{}\n", cost(self.progress.usage()))));
-        }
-        end.push_str(tape.unwrap_or_default());
-        end.push_str(&paint(DIM, &format!("session {name} in {}\n", self.place)));
-        let width = next.iter().map(|(what, _)| what.len() + 1).max().unwrap_or(0).max(9);
-        for (what, command) in next {
-            end.push_str(&paint(DIM, &format!("  {what:<width$}{command}\n")));
-        }
-        tell(&end);
-    }
-
-    /// Returns what can be typed about a proposal.
-    fn decide(&self, id: ProposalId, name: &str) -> [(&'static str, String); 2] {
-        let command = |act: &str| self.place.command(&format!("resolve {id}{act} -s {name}"));
-        [("look", command("")), ("decide", command(" apply"))]
-    }
-
-    /// Says that a session has no prompt: whoever began it was killed before that was written.
-    fn nothing_said(&self, reading: &Reading, name: &str) -> Fault {
-        let fault = Fault::new("there is nothing to go on from: no prompt was recorded in this session");
-        let fault = match reading.info.title.is_empty() {
-            true => fault,
-            false => fault.line(format!("it is called “{}”", text::one_line(&reading.info.title, 80))),
-        };
-        let again = self.place.command(&format!("resume {name}{} -p \"…\"", self.again(false)));
-        fault.hint(format!("whoever began it was stopped before that; say it again: `{again}`"))
-    }
-
-    /// Says why there was nothing to do, and what there is instead.
-    fn nothing_to_do(&self, reading: &Reading, name: &str) -> String {
-        let tree = reading.tree();
-        if !tree.trunk().messages().any(|message| message.author == Author::Person) {
-            return "nothing to do: the head is before your prompt; say something with -p".to_owned();
-        }
-        match reading.verdicts().iter().rfind(|(after, _)| *after == tree.head()) {
-            Some((_, decision)) => {
-                let look =
-                    self.look_at(decision).unwrap_or_else(|| self.place.command(&format!("tree {name}")));
-                let with = if matches!(decision.verdict(), Verdict::Commit { .. }) { " with " } else { ": " };
-                format!("nothing to do: this run ended{with}{}; see it with `{look}`", outcome(decision))
-            }
-            None => "nothing to do: the model has answered; say more with -p".to_owned(),
-        }
-    }
-
-    /// Returns the command that shows the commit of a verdict, if it has one.
-    fn look_at(&self, decision: &Decision) -> Option<String> {
-        let Verdict::Commit { commit, .. } = decision.verdict() else { return None };
-        let folder = self.folder.get()?;
-        Some(format!("git -C {} show {}", shell::quoted(folder), short_commit(commit)))
     }
 
     /// Returns the flag of a file of rules, if one decides.
@@ -553,21 +426,6 @@ fn error_line(fault: &RuntimeError) -> String {
 fn flag(named: Option<(&str, &Path)>) -> String {
     let Some((flag, path)) = named else { return String::new() };
     format!(" {flag} {}", shell::quoted(&text::one_line(&path.display().to_string(), 200)))
-}
-
-/// The proposals that nobody but a person may decide on, and that wait for that.
-fn waiting_for_person(session: &Session) -> impl Iterator<Item = ProposalId> {
-    let waits = session.proposals().unsettled().filter(|entry| entry.awaits_decision());
-    waits.filter(|entry| !entry.may_approve(ActorKind::Model)).map(|entry| entry.id)
-}
-
-/// Names proposals, a line each.
-fn listed<'a>(session: &Session, ids: impl IntoIterator<Item = &'a ProposalId>) -> String {
-    let label = |id: &ProposalId| {
-        let entry = session.proposals().get(*id);
-        entry.map(|entry| text::one_line(&entry.proposal.label, 100)).unwrap_or_default()
-    };
-    ids.into_iter().map(|id| format!("  {} {}\n", paint(BOLD, &id.to_string()), label(id))).collect()
 }
 
 fn exit_of(stop: &Stop) -> Exit {

@@ -120,7 +120,8 @@ pub fn decide_each(
                 continue;
             }
             if let Some(only) = other_text(part, id, said) {
-                let reason = format!("a changed text can only be given when approving {only}; {id} was not changed");
+                let reason =
+                    format!("a changed text can only be given when approving {only}; {id} was not changed");
                 decided.push((id, Err(RuntimeError::Refused { reason })));
                 continue;
             }
