@@ -2,4 +2,5 @@
 
 pub(crate) mod marks;
 pub(crate) mod names;
+pub(crate) mod purpose;
 pub(crate) mod session;

@@ -14,6 +14,7 @@ pub(crate) mod nodes;
 pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod proposal;
+pub(crate) mod purpose;
 pub(crate) mod rule;
 pub(crate) mod session;
 pub(crate) mod standing;

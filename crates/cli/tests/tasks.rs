@@ -143,3 +143,49 @@ fn what_is_no_task_is_said_before_anything_is_written() {
     assert_eq!(said.exit, Some(2), "{}", said.err);
     assert_eq!(scene.run(&["decide", "done"]).exit, Some(1));
 }
+
+#[test]
+fn lists_and_the_head_of_a_session_tell_of_its_task() {
+    let (scene, _) = Scene::with(vec![says("One."), says("Two."), says("Three.")]);
+    assert_eq!(scene.run(&["run", "no task here"]).exit, Some(0));
+    assert!(!scene.ok(&["sessions"]).contains("task open"));
+    assert!(scene.ok(&["show"]).starts_with("n0"), "without a task nothing stands above the conversation");
+    let run = ["run", "--task", "count to two", "be quick", "--max-turns", "5", "--max-tokens", "400000"];
+    assert_eq!(scene.run(&run).exit, Some(0));
+    let listed = scene.ok(&["sessions"]);
+    let marked: Vec<bool> = listed.lines().map(|line| line.contains("  task open")).collect();
+    assert_eq!(marked, [true, false], "{listed}");
+    let told: Value = serde_json::from_str(&scene.ok(&["sessions", "--json"])).expect("JSON");
+    assert_eq!(told["sessions"][0]["open_task"], "count to two");
+    assert_eq!(told["sessions"][1].get("open_task"), None);
+
+    let shown = scene.ok(&["show"]);
+    let mut lines = shown.lines();
+    assert_eq!(lines.next(), Some("intent  be quick"));
+    assert_eq!(lines.next(), Some("task    count to two · running"));
+    let spent = lines.next().expect("a line").to_owned();
+    assert!(spent.starts_with("        spent: 0 of 5 retries, 1 of 5 turns, "), "{spent}");
+    assert!(spent.ends_with(" of 400 000 tokens"), "{spent}");
+    let told: Value = serde_json::from_str(&scene.ok(&["show", "--json"])).expect("JSON");
+    assert_eq!((&told["intent"], &told["task"]["state"]), (&json!("be quick"), &json!("running")));
+    assert_eq!(told["task"]["bounds"], json!({ "retries": 5, "turns": 5, "tokens": 400000 }));
+    assert_eq!(told["task"]["spent"]["turns"], 1);
+    assert!(told["task"]["spent"]["tokens"].as_u64().expect("a number") > 0, "{told}");
+
+    scene.ok(&["decide", "done", "I saw it"]);
+    assert!(!scene.ok(&["sessions"]).contains("task open"));
+    assert!(scene.ok(&["show"]).contains("task    count to two · done\n"));
+    // What comes after that is for something else.
+    assert_eq!(scene.run(&["resume", "-p", "and now three"]).exit, Some(0));
+    assert!(scene.ok(&["show"]).starts_with("n0"));
+}
+
+#[test]
+fn a_task_that_failed_with_its_run_is_not_told_as_open() {
+    let (scene, _) = Scene::with(vec![]);
+    scene.run(&["run", "--task", "write b", "--max-turns", "0", "-q"]);
+    assert!(scene.ok(&["sessions"]).contains("task open"));
+    scene.ok(&["decide", "abandon", "it cannot be done"]);
+    assert!(!scene.ok(&["sessions"]).contains("task open"));
+    assert!(scene.ok(&["show"]).contains("task    write b · failed\n"));
+}

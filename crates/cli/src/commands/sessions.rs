@@ -20,6 +20,8 @@ use crate::term::text::{count, one_line};
 struct Listed {
     found: Found,
     state: String,
+    /// The title of its task, if one is open.
+    task: Option<String>,
 }
 
 /// Lists the sessions, the one updated last first.
@@ -89,7 +91,8 @@ async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<(V
         match standing.state(store.as_ref(), info).await {
             Ok(state) => {
                 unread |= state == UNREADABLE;
-                listed.push(Listed { found, state });
+                let task = standing.open_task(store.as_ref(), info).await?;
+                listed.push(Listed { found, state, task });
             }
             // Somebody has deleted it meanwhile.
             Err(_) if store.info(&info.id).await.is_err_and(|error| is_gone(&error)) => {}
@@ -109,7 +112,7 @@ fn table(listed: &[Listed], all: &[SessionInfo]) -> String {
     let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0);
     let state_width = listed.iter().map(|one| one.state.chars().count()).max().unwrap_or(0);
     let mut table = String::new();
-    for (Listed { found, state }, name) in listed.iter().zip(names) {
+    for (Listed { found, state, task }, name) in listed.iter().zip(names) {
         let info = &found.info;
         let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, 60) };
         let nodes = count(usize::try_from(info.nodes).unwrap_or(usize::MAX), "node");
@@ -118,6 +121,9 @@ fn table(listed: &[Listed], all: &[SessionInfo]) -> String {
         let mut tags: String = info.tags.iter().map(|tag| format!("  #{}", one_line(tag, 30))).collect();
         if info.archived {
             tags.push_str("  archived");
+        }
+        if task.is_some() {
+            tags.push_str("  task open");
         }
         let style = match state.as_str() {
             RUNNING => GREEN,
@@ -153,11 +159,14 @@ fn shown_hit(hit: &Hit) -> String {
     )
 }
 
-fn as_json(Listed { found, state }: &Listed) -> Value {
+fn as_json(Listed { found, state, task }: &Listed) -> Value {
     let mut listed = session::as_json(&found.info);
     if let Some(fields) = listed.as_object_mut() {
         fields.insert("running".to_owned(), json!(state == RUNNING));
         fields.insert("state".to_owned(), json!(state));
+        if let Some(task) = task {
+            fields.insert("open_task".to_owned(), json!(task));
+        }
         if let Some(hit) = &found.hit {
             let Hit { seq, node, before, found, after, .. } = hit;
             let hit = json!({ "seq": seq, "node": node, "before": before, "found": found, "after": after });

@@ -14,6 +14,7 @@ use crate::desk::place::Place;
 use crate::desk::store;
 use crate::reading::marks::Marks;
 use crate::reading::names::target;
+use crate::reading::purpose::Purpose;
 use crate::reading::session::Reading;
 use crate::shown::call::{main_argument, named};
 use crate::shown::links::Links;
@@ -25,7 +26,7 @@ use crate::shown::tree::{REDONE, note_word, redone};
 use crate::shown::tree_json::{add_link, add_pruned, add_standings, verdicts_json};
 use crate::shown::tree_words::{label_in, role_style, speaker};
 use crate::shown::verdict::verdict;
-use crate::shown::{session, standing};
+use crate::shown::{purpose, session, standing};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
@@ -49,16 +50,24 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
         None if args.all => reading.tree().nodes().map(|(id, _)| id).collect(),
         None => reading.tree().trunk().ids().to_vec(),
     };
+    let purpose = match one {
+        Some(_) => None,
+        None => Purpose::of(store.as_ref(), &reading).await?,
+    };
     if args.json {
         reading.fill(store.as_ref(), &ids).await?;
-        out::print_json(&as_json(&reading, &ids))?;
+        let mut shown = as_json(&reading, &ids);
+        if let Some(purpose) = &purpose {
+            purpose::add(&mut shown, purpose);
+        }
+        out::print_json(&shown)?;
         return Ok(Exit::Done);
     }
     reading.fill_with_calls(store.as_ref(), &ids).await?;
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
     let (links, marks) = (Links::of(&reading), Marks::of(&reading));
     let mut declined = declined(&reading);
-    let mut shown = String::new();
+    let mut shown = purpose.as_ref().map(purpose::head).unwrap_or_default();
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
             shown.push_str(&shown_node((&reading, &links, &marks), id, node, limit));

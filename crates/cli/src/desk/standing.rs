@@ -1,13 +1,13 @@
 //! Where sessions stand, without reading them: from the keys of their notes. What was said is never read.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 use trunkline_runtime::PlanRecord;
 use trunkline_runtime::across;
-use trunkline_runtime::decision_objects::Decision;
+use trunkline_runtime::decision_objects::{Decision, Task};
 use trunkline_runtime::resolve_queue::{Change, Event, State};
-use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
+use trunkline_session_store::{FoundNote, NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
 
 use crate::reading::session::Reading;
 use crate::shown::session::{OPEN, PLAN_WAITS, WAITS, state};
@@ -33,6 +33,8 @@ pub(crate) struct Standing {
     plans: HashSet<SessionId>,
     unsure: HashSet<SessionId>,
     open: HashSet<SessionId>,
+    /// The newest task of each session that has one, if no person has ended it: its number and its title.
+    tasks: HashMap<SessionId, Option<(u64, String)>>,
 }
 
 impl Standing {
@@ -53,7 +55,32 @@ impl Standing {
             }
         }
         let open = store.notes(&across::open_runs()).await?.into_iter().map(|found| found.session);
-        Ok(Standing { waiting, plans, unsure, open: open.collect() })
+        let ended: HashSet<String> =
+            store.notes(&across::ended_tasks()).await?.into_iter().map(|found| found.key.key).collect();
+        let mut given = store.notes(&across::tasks()).await?;
+        given.sort_by_key(|found| found.seq);
+        let title = |found: &FoundNote| Some((found.seq, title_of(found).unwrap_or_default()));
+        let tasks = given.into_iter().map(|found| {
+            let open = if ended.contains(&found.key.key) { None } else { title(&found) };
+            (found.session, open)
+        });
+        Ok(Standing { waiting, plans, unsure, open: open.collect(), tasks: tasks.collect() })
+    }
+
+    /// Returns the title of the task that a session is to work on.
+    pub(crate) async fn open_task(
+        &self,
+        store: &dyn SessionStore,
+        info: &SessionInfo,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(Some((seq, title))) = self.tasks.get(&info.id) else { return Ok(None) };
+        // A run that was given up fails its task: then the rest of the session has to be asked.
+        let abandoned = verdicts().in_state("abandon").in_session(info.id.clone());
+        if store.notes(&abandoned).await?.iter().all(|found| found.seq < *seq) {
+            return Ok(Some(title.clone()));
+        }
+        let reading = Reading::outline(store, info).await.ok();
+        Ok(reading.and_then(|reading| Some(reading.task().filter(|task| !task.has_ended())?.title.clone())))
     }
 
     /// Says in a word or two where a session stands. One that cannot be read does not hide the others.
@@ -88,6 +115,13 @@ impl Standing {
         let reading = Reading::outline(store, info).await;
         Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| state(&reading)))
     }
+}
+
+/// Reads what a task is called.
+fn title_of(found: &FoundNote) -> Option<String> {
+    let body: Value = serde_json::from_str(&found.body).ok()?;
+    let task = Task::parse(body.get("task")?.as_str()?.as_bytes()).ok()?;
+    Some(task.content().title.as_str().to_owned())
 }
 
 /// What finds the verdicts on runs.

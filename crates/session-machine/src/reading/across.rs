@@ -8,6 +8,7 @@ use trunkline_session_store::{NoteQuery, SessionId};
 use crate::notes::binding::BOUND;
 use crate::notes::decision::{self, DECIDED, OPEN, RUN};
 use crate::notes::resolve::{self, EVENT, PENDING};
+use crate::notes::task::{ENDED, INTENT, TASK};
 
 /// Returns the query for proposals that wait for a decision; the key is the proposal, such as `p1`.
 ///
@@ -37,6 +38,21 @@ pub fn bindings() -> NoteQuery {
 /// With [`NoteQuery::in_state`] it finds those of one kind, such as `commit` or `other: answered`.
 pub fn verdicts() -> NoteQuery {
     NoteQuery::of(decision::LAYER, DECIDED)
+}
+
+/// Returns the query for what sessions are for; the body is the intent.
+pub fn intents() -> NoteQuery {
+    NoteQuery::of(decision::LAYER, INTENT)
+}
+
+/// Returns the query for the tasks of sessions; the key is the task's id. Of one session the newest counts.
+pub fn tasks() -> NoteQuery {
+    NoteQuery::of(decision::LAYER, TASK)
+}
+
+/// Returns the query for the tasks that a person has ended; the key is the task's id. One also ends when a run of it is given up.
+pub fn ended_tasks() -> NoteQuery {
+    NoteQuery::of(decision::LAYER, ENDED)
 }
 
 /// Returns the query for the verdict that a run has.
