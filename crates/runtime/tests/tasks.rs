@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trunkline_runtime::decision_objects::{IntentEventKind, NonBlank, Object, ObjectKind, TaskState};
-use trunkline_runtime::message_tree::Timestamp;
+use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::orders::{Order, Settled, post, settled};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::session_store::{Log, MemoryStore, Record, SessionId, SessionStore};
+use trunkline_runtime::session_store::{Log, MemoryStore, Record, SessionId, SessionStore, Snapshot};
 use trunkline_runtime::{
     Agent, Approval, Bounds, Cancel, CloseAs, Done, EndTask, Limits, NewTask, RuntimeError, Session,
     candidates, family_of, selections,
@@ -193,13 +193,48 @@ async fn a_session_that_is_taken_up_from_a_snapshot_is_for_the_same() {
     for turn in 0..6 {
         story.prompt(&format!("prompt {turn}")).await.unwrap();
     }
-    story.session.go(trunkline_runtime::message_tree::NodeId::new(1)).await.unwrap();
+    story.session.go(NodeId::new(1)).await.unwrap();
     let mut story = story.restart().await.restart().await;
     assert!(!story.session.is_whole(), "it is taken up from a snapshot");
     story.prompt("and another way").await.unwrap();
     let log = story.store.load(&story.id()).await.unwrap();
     assert_eq!(count(&log, ObjectKind::Intent), 1);
     assert!(family_of(&log).violations().is_empty());
+}
+
+#[tokio::test]
+async fn a_session_with_a_task_is_taken_up_from_a_snapshot_and_knows_what_was_spent() {
+    let world = World::default();
+    let turns = (0..9).map(|turn| Turn::say(format!("answer {turn}"))).collect();
+    let agent = world.agent(replies(turns)).keeps_intents(true).snapshot_after(0);
+    let mut story = Story::begin(world, agent).await;
+    let mut task = NewTask::new("write a");
+    task.bounds.turns = Some(7);
+    story.session.order(Order::GiveTask { task }).await.unwrap();
+    for turn in 0..6 {
+        story.prompt(&format!("prompt {turn}")).await.unwrap();
+    }
+    story.session.go(NodeId::new(1)).await.unwrap();
+    let mut story = story.restart().await.restart().await;
+    assert!(!story.session.is_whole(), "it is taken up from a snapshot");
+    assert_eq!(stop_line(&story.prompt("another way").await), "decided other: answered");
+    assert_eq!(stop_line(&story.prompt("and on").await), "at the limit of turns of the task");
+
+    // One of an older form is passed over, and so is one that says nothing of the task.
+    let (store, id) = (story.store.clone(), story.id());
+    let kept = store.snapshot(&id).await.unwrap().expect("one was kept");
+    let tally = kept.bytes.iter().rposition(|byte| *byte == 0).expect("it ends with a tally");
+    for (form, bytes) in [(2, kept.bytes.clone()), (3, kept.bytes[..tally].to_vec())] {
+        let Story { agent, session, .. } = story;
+        drop(session);
+        let lease = store.lease(&id).await.unwrap();
+        store.keep_snapshot(&lease, Snapshot::new(kept.seq, kept.digest, form, bytes)).await.unwrap();
+        drop(lease);
+        let session = agent.open(store.clone(), &id).await.unwrap();
+        assert!(session.is_whole(), "form {form}");
+        story = Story { agent, session, ..story };
+        assert_eq!(stop_line(&story.resume().await), "at the limit of turns of the task");
+    }
 }
 
 #[tokio::test]
