@@ -3,6 +3,7 @@
 //! Run it with `cargo xtask bench runtime`; it ends with exit code 1 if a bar is missed. A turn is a prompt and a scripted
 //! answer, with a call of a tool in between or without; "after moves" both sessions were reverted with a lesson twenty times
 //! and compacted once; "a step back and words" goes back by one turn each time before it asks. Short and long take turns, so that both meet the same machine.
+//! "With a task" compares a session that has an intent and an open task with one that has neither, both short.
 //! "Opening" takes a session up whose log is long and whose trunk is short. Over HTTP the other side is a bare client that sends the bytes of the same request to the same server.
 //! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns, `BENCH_ONLY=memory` the lines that say so.
 
@@ -11,6 +12,7 @@
 mod long_sessions;
 mod opening;
 mod over_http;
+mod with_a_task;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +22,9 @@ use serde_json::{Map, Value, json};
 use trunkline_message_tree::{Role, ToolSpec};
 use trunkline_providers::{Scripted, Turn};
 use trunkline_runtime::revert::CompactPolicy;
-use trunkline_runtime::{Access, Agent, Cancel, Compaction, Limits, Session, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{
+    Access, Agent, AgentBuilder, Cancel, Compaction, Limits, Session, Tool, ToolContext, ToolOutput,
+};
 
 use long_sessions::{Outcome, Times, open, store};
 
@@ -80,6 +84,15 @@ fn main() -> Outcome<ExitCode> {
         println!("    short {base}   long {long}");
         lines.print(&name, base.ratio(&long), BAR);
     }
+    for (what, prompt) in [("words", "say it"), ("a call", "call it")] {
+        let name = format!("memory, {what}: with a task against without");
+        if wanted(&name) {
+            let agents = (agent()?, builder().keeps_intents(true).build()?);
+            let (without, with) = runtime.block_on(with_a_task::measure(agents, turns, prompt))?;
+            println!("    without {without}   with {with}");
+            lines.print(&name, without.ratio(&with), with_a_task::BAR);
+        }
+    }
     for (store, on_disk) in [("memory", false), ("SQLite", true)] {
         let name = format!("{store}, over HTTP");
         if wanted(&name) {
@@ -110,7 +123,7 @@ impl Lines {
     pub(crate) fn print(&mut self, name: &str, value: f64, bar: f64) {
         self.short |= value > bar;
         let verdict = if value <= bar { "ok" } else { "SHORT" };
-        println!("{name:<52} {value:>7.2}x  {bar:>4.1}x  {verdict}");
+        println!("{name:<52} {value:>7.3}x  {bar:>4.2}x  {verdict}");
     }
 }
 
@@ -203,6 +216,10 @@ async fn turn(session: &mut Session, prompt: &str) -> Outcome<Duration> {
 }
 
 fn agent() -> Outcome<Agent> {
+    Ok(builder().build()?)
+}
+
+fn builder() -> AgentBuilder {
     let model = Scripted::new("scripted", "bench", |request| {
         let last = request.messages.last();
         let asked =
@@ -218,12 +235,7 @@ fn agent() -> Outcome<Agent> {
     let compaction = Compaction::new(CompactPolicy::new(1 << 30));
     let mut limits = Limits::default();
     limits.tokens = u64::MAX;
-    Ok(Agent::builder(model)
-        .tool(Look(spec))
-        .with_revert()
-        .with_compaction(compaction)
-        .limits(limits)
-        .build()?)
+    Agent::builder(model).tool(Look(spec)).with_revert().with_compaction(compaction).limits(limits)
 }
 
 struct Look(ToolSpec);
