@@ -167,9 +167,9 @@ impl Default for Asking {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often the model is asked. 50 unless told.
+    /// How often the model is asked; a summary is not counted. 50 unless told.
     pub turns: u32,
-    /// Tokens that the provider counted, prompt and output together. One million unless told.
+    /// Tokens that providers counted, prompt and output together, those of summaries included. One million unless told.
     pub tokens: u64,
     /// Time from the start of the drive; a person's thinking counts. One hour unless told.
     pub time: Duration,
