@@ -13,6 +13,7 @@ pub(crate) mod resolve;
 pub(crate) mod settings;
 pub(crate) mod terms;
 pub(crate) mod tools;
+pub(crate) mod typed;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -301,6 +302,9 @@ pub(crate) struct Resume {
     pub(crate) model: Model,
     #[command(flatten)]
     pub(crate) terms: Terms,
+    /// The flags that were typed for a run of its own.
+    #[arg(skip)]
+    pub(crate) typed: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -13,11 +13,10 @@ mod term;
 
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::settings::line_with;
-use crate::args::terms::TypedBounds;
+use crate::args::typed::terms_of_resume;
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::desk::place::Place;
 use crate::desk::settings;
@@ -29,7 +28,7 @@ use crate::term::out;
 const SIGXFSZ: i32 = 25;
 
 fn main() -> ExitCode {
-    let line = match with_settings(Line::parse()) {
+    let line = match line() {
         Ok(line) => line,
         Err(fault) => {
             fault.show();
@@ -48,26 +47,25 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// Returns what was typed, with what tells it from the user's settings.
+fn line() -> Result<Line, Fault> {
+    let matches = Line::command().get_matches();
+    let mut line = with_settings(Line::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit()))?;
+    if let Some(Command::Session(SessionCommand::Resume(resume))) = &mut line.command {
+        resume.typed = terms_of_resume(&matches);
+    }
+    Ok(line)
+}
+
 /// Returns what was typed with the user's settings where nothing was; they are read only by commands that they are for.
 fn with_settings(line: Line) -> Result<Line, Fault> {
     use SessionCommand::{Compact, Resume, Run};
     if !matches!(&line.command, Some(Command::Session(Run(_) | Resume(_) | Compact(_)))) {
         return Ok(line);
     }
-    let settings = settings::find(|name| std::env::var_os(name))?;
-    // Read once more also without settings: what was typed and what is usual can only be told apart in the matches.
-    let matches = line_with(settings.as_ref().map_or(&[], |settings| &settings.values)).get_matches();
+    let Some(settings) = settings::find(|name| std::env::var_os(name))? else { return Ok(line) };
+    let matches = line_with(&settings.values).get_matches();
     let mut line = Line::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
-    let is_typed = |name| {
-        let of_command = matches.subcommand().map(|(_, of_command)| of_command);
-        of_command.and_then(|of_command| of_command.value_source(name)) == Some(ValueSource::CommandLine)
-    };
-    if let Some(Command::Session(Run(args::Run { terms, .. }) | Resume(args::Resume { terms, .. }))) =
-        &mut line.command
-    {
-        terms.typed = TypedBounds { turns: is_typed("max_turns"), tokens: is_typed("max_tokens") };
-    }
-    let Some(settings) = settings else { return Ok(line) };
     let (path, usual) = (settings.path.clone(), settings.usual());
     match &mut line.command {
         Some(Command::Session(Run(run))) => {

@@ -106,3 +106,34 @@ fn a_rollback_waits_for_who_only_writes_a_word_and_is_no_note() {
     assert_eq!(scene.letters(&scene.ids()[0]), 0);
     holder.end();
 }
+
+#[test]
+fn words_that_come_with_terms_of_a_run_are_no_note_since_those_would_be_ignored() {
+    let (mut scene, _endpoint) = at_the_limit(Vec::new());
+    let id = scene.ids()[0].clone();
+    let settings = scene.path("settings.json");
+    std::fs::write(&settings, r#"{"policy":"always","max_turns":3}"#).expect("it can be written");
+    scene.set("TRUNKLINE_SETTINGS", settings.to_str().expect("a plain path"));
+    let holder = Holder::of(&scene);
+    for terms in [
+        &["--plan"][..],
+        &["--yes", "--commit"],
+        &["--tool-choice", "never"],
+        &["--policy", "person"],
+        &["--max-turns", "4"],
+        &["--model", "m"],
+        &["--no-bind"],
+        &["--json"],
+    ] {
+        let said = scene.run(&[&["resume", "-q", "-p", "go on"], terms].concat());
+        assert_eq!((said.exit, scene.letters(&id)), (Some(1), 0), "{terms:?} {}", said.err);
+        let flags: Vec<&str> = terms.iter().copied().filter(|term| term.starts_with("--")).collect();
+        let told = format!("whose run goes by its own terms: {} would be ignored", flags.join(", "));
+        assert!(said.err.contains(&told) && said.err.contains("resume ID -p"), "{}", said.err);
+    }
+    // What stands in the settings says nothing of these words.
+    let work = scene.work();
+    let said = scene.run(&["resume", "-q", "-C", work.to_str().expect("a plain path"), "-p", "go on"]);
+    assert_eq!((said.exit, scene.letters(&id)), (Some(0), 1), "{}", said.err);
+    holder.end();
+}

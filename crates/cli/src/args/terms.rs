@@ -74,16 +74,6 @@ pub(crate) struct Terms {
     /// The file of settings that was read.
     #[arg(skip)]
     pub(crate) settings: Option<PathBuf>,
-    /// Which of the terms that can bound a task were typed, and do not come from that file.
-    #[arg(skip)]
-    pub(crate) typed: TypedBounds,
-}
-
-/// Which bounds were typed.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct TypedBounds {
-    pub(crate) turns: bool,
-    pub(crate) tokens: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,8 +34,16 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     }
     if let Some(prompt) = &prompt
         && !args.take_over
-        && store.holder(&info.id).await?.is_some()
+        && let Some(holder) = letters::writer(store.as_ref(), &info).await?
     {
+        if !args.typed.is_empty() {
+            return Err(goes_by_its_own(
+                place,
+                &store::short_name(store.as_ref(), &info.id).await,
+                &holder,
+                &args.typed,
+            ));
+        }
         let request = Order::Prompt { text: prompt.clone() };
         return letters::leave(place, store.as_ref(), &info, "another process", &request, args.wait).await;
     }
@@ -86,7 +94,7 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(mut session) => {
-            let bounds = setup::typed_bounds(&terms);
+            let bounds = setup::typed_bounds(&terms, &args.typed);
             if !bounds.is_empty() && reading.task().is_some_and(|task| !task.has_ended()) {
                 session.order(Order::BoundTask { bounds }).await?;
             }
@@ -105,6 +113,21 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
 /// Returns whether a session is an import of decision objects.
 async fn holds_objects(store: &dyn SessionStore, info: &SessionInfo) -> Result<bool, Fault> {
     Ok(objects_taken_in(&store.load(&info.id).await?).next().is_some())
+}
+
+/// Refuses to leave words for a run that goes by other terms than those that were typed with them: a plan that was asked for would not
+/// be, and nobody would say so.
+fn goes_by_its_own(place: &Place, name: &str, holder: &str, typed: &[String]) -> Fault {
+    let flags = typed.join(", ");
+    let what = format!(
+        "session {name} is being written by {holder}, whose run goes by its own terms: {flags} would be ignored"
+    );
+    let hint = format!(
+        "say it without that: `{}`; or become the writer: `{}`",
+        place.command(&format!("resume {name} -p \"…\"")),
+        place.command(&format!("resume {name} --take-over"))
+    );
+    Fault::new(what).hint(hint)
 }
 
 /// Says what is taken up, and where.

@@ -328,10 +328,11 @@ fn reverts(terms: &Terms) -> Reverts {
 
 /// Returns which bounds a person gives an open task when they go on with it. What is only usual bounds nothing that a person has
 /// bounded already.
-pub(crate) fn typed_bounds(terms: &Terms) -> Bounds {
+pub(crate) fn typed_bounds(terms: &Terms, typed: &[String]) -> Bounds {
+    let is_typed = |flag: &str| typed.iter().any(|one| one == flag);
     let mut bounds = Bounds::default();
-    bounds.turns = terms.max_turns.filter(|_| terms.typed.turns);
-    bounds.tokens = terms.max_tokens.filter(|_| terms.typed.tokens);
+    bounds.turns = terms.max_turns.filter(|_| is_typed("--max-turns"));
+    bounds.tokens = terms.max_tokens.filter(|_| is_typed("--max-tokens"));
     bounds
 }
 
