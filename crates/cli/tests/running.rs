@@ -246,10 +246,8 @@ fn a_prompt_that_was_never_recorded_is_asked_for_again() {
         assert!(
             said.err.contains("no prompt was recorded in this session")
                 && said.err.contains("it is called “greet”")
-                && said.err.contains(
-                    "say it again: `trunkline resume ID --provider openai --base-url http://127.0.0.1:"
-                )
-                && said.err.contains(" --model m -p \"…\"`"),
+                && said.err.contains("type the same `trunkline run …` again, with its --plan and --task")
+                && said.err.contains("`trunkline delete ID` removes this one"),
             "{}",
             said.err
         );

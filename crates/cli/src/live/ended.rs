@@ -148,8 +148,10 @@ impl Ended<'_> {
             true => fault,
             false => fault.line(format!("it is called “{}”", text::one_line(&reading.info.title, 80))),
         };
-        let again = self.place.command(&format!("resume {}{} -p \"…\"", self.name, self.again));
-        fault.hint(format!("whoever began it was stopped before that; say it again: `{again}`"))
+        // What else was typed is not recorded either: a plan may have been demanded.
+        let delete = self.place.command(&format!("delete {}", self.name));
+        fault.hint("its process was stopped before that: type the same `trunkline run …` again, with its --plan and --task")
+            .hint(format!("`{delete}` removes this one"))
     }
 
     /// Says why there was nothing to do, and what there is instead.
