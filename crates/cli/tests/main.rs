@@ -2,6 +2,7 @@
 
 mod approval;
 mod asking;
+mod asking_to_close;
 mod auditing;
 mod beside;
 mod binding;

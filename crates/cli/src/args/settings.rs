@@ -34,7 +34,7 @@ pub(crate) enum Use {
 }
 
 /// The keys, by the name of the option with `_` for `-`.
-pub(crate) const KEYS: [(&str, Kind, Use); 22] = [
+pub(crate) const KEYS: [(&str, Kind, Use); 23] = [
     ("provider", Kind::Text, Use::Whom),
     ("model", Kind::Text, Use::Whom),
     ("base_url", Kind::Text, Use::Whom),
@@ -50,6 +50,7 @@ pub(crate) const KEYS: [(&str, Kind, Use); 22] = [
     ("max_tokens", Kind::Number, Use::Run),
     ("left_prompts", Kind::Text, Use::Run),
     ("on_stall", Kind::Text, Use::Run),
+    ("moves", Kind::Text, Use::Run),
     ("summaries", Kind::Text, Use::Run),
     ("summary_model", Kind::Text, Use::Run),
     ("summary_limits", Kind::Figures, Use::Run),

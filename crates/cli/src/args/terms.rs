@@ -48,7 +48,7 @@ pub(crate) struct Terms {
     #[arg(long, value_name = "WHO", conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) on_stall: Option<OnStall>,
     /// What else the model may do with its conversation, separated by commas: merge what came of branches that it left, go back to
-    /// them, prune results of tools [default: none of it]
+    /// them, prune results of tools, decide: ask you to end its run [default: none of it]
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "no_revert", help_heading = HEADING)]
     pub(crate) moves: Vec<Moves>,
     /// How a model that decides on its own edits is brought to it; the session keeps this [default: remind]
@@ -148,6 +148,10 @@ pub(crate) enum Moves {
     Go,
     /// Leave results of tools out of later requests; they stay in the log, and it can ask for them again
     Prune,
+    /// Ask you for the end of its run: put it down, try it again, or give it up
+    Decide,
+    /// Nothing of it, whatever settings say
+    None,
 }
 
 /// Returns who decides under these terms.

@@ -21,8 +21,9 @@ use crate::args::resolve::{Action, Resolve};
 use crate::desk::person::user;
 use crate::desk::place::Place;
 use crate::reading::session::Reading;
+use crate::shown::close_request::needs_its_name;
 use crate::shown::parts::{chosen, left_out, parts};
-use crate::shown::plan::{self, is_plan};
+use crate::shown::plan;
 use crate::shown::proposal::{extra_line, state_style};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -105,7 +106,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     }
     let mut said = said(args, verdict)?;
     if let Some(file) = &args.edit {
-        said.plan = planned::text_of(args, file, (&group, entry), (verdict, place))?;
+        said = planned::with_text(args, file, (&group, entry), (verdict, place), said)?;
     }
     if !args.only.is_empty() {
         if verdict == Verdict::Discard {
@@ -143,7 +144,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
         Came::Stands(state, why) => {
-            let word = if is_plan(entry) { plan::word(*state) } else { state.to_string() };
+            let word = if needs_its_name(entry) { plan::word(*state) } else { state.to_string() };
             out::print(&format!("{} {}\n", wish.id, paint(state_style(*state), &word)))?;
             if !why.is_empty() {
                 tell(&format!("{why}\n"));

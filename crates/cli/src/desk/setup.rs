@@ -317,6 +317,8 @@ fn reverts(terms: &Terms) -> Reverts {
         Moves::Merge => reverts.offer_merge(),
         Moves::Go => reverts.offer_return(),
         Moves::Prune => reverts.offer_pruning(),
+        Moves::Decide => reverts.offer_decisions(),
+        Moves::None => reverts,
     });
     match terms.on_stall {
         None => reverts,

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use trunkline_runtime::resolve_queue::{Rule, RuleTarget, RuleVerdict};
+use trunkline_runtime::resolve_queue::{Effect, Rule, RuleTarget, RuleVerdict};
+use trunkline_runtime::session_machine::setup::close_request::NAME;
 
 use crate::term::text::one_line;
 
@@ -64,7 +65,13 @@ pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
     if let Some(tool) = literal {
         of_tool(tool)?;
     }
+    if literal == Some(NAME) && !rule.effects.is_empty() && !rule.effects.contains(&Effect::Pure) {
+        return Err(format!("{NAME} changes nothing by itself; leave out the effect"));
+    }
     match &rule.target {
+        Some(RuleTarget::Path(_)) if literal == Some(NAME) => {
+            Err(format!("{NAME} ends a run and writes to no path; leave out the one or the other"))
+        }
         Some(RuleTarget::Path(_)) if literal == Some(COMMAND) => {
             Err(format!("{COMMAND} goes by its command and not by a path; leave out the one or the other"))
         }
@@ -77,7 +84,8 @@ pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
 }
 
 fn of_tool(tool: &str) -> Result<(), String> {
-    if ASKING.contains(&tool) {
+    // With it a model asks for the end of its run: a rule decides on that only where it names this tool.
+    if ASKING.contains(&tool) || tool == NAME {
         return Ok(());
     }
     if LOOKING.contains(&tool) {

@@ -15,10 +15,11 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
-use trunkline_runtime::{Decider, PlanRecord, Said};
+use trunkline_runtime::{CloseRequest, Decider, PlanRecord, Said};
 
 use self::keyboard::{Keyboard, Lines};
 use self::said::says;
+use crate::shown::edited::Words;
 use crate::shown::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::shown::proposal::preview;
 use crate::shown::rule;
@@ -80,6 +81,11 @@ impl Decider for AtTerminal {
         if let Some(plan) = PlanRecord::of_proposal(&proposal.proposal) {
             tell(&format!("\n{}", preview(proposal, usize::MAX).0));
             return planned::decide(&plan.text(), lines, &self.keyboard).await;
+        }
+        if let Some(request) = CloseRequest::of_proposal(&proposal.proposal) {
+            tell(&format!("\n{}", preview(proposal, usize::MAX).0));
+            let words = Words(request.close.words().to_owned());
+            return planned::decide(&words, &mut lines, &self.keyboard).await;
         }
         let (shown, more) = preview(proposal, SHOWN_LINES);
         tell(&format!("\n{shown}"));

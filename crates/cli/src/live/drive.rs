@@ -13,7 +13,8 @@ use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::orders::Order;
 use trunkline_runtime::{
-    Agent, Cancel, GivenTask, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop, decided_runs,
+    Agent, Cancel, CloseRequest, GivenTask, ModelSummarizer, PlanRecord, RuntimeError, Session, Stop,
+    decided_runs,
 };
 use trunkline_session_store::{SessionStore, StoreError};
 
@@ -32,7 +33,7 @@ use crate::live::interrupt;
 use crate::live::progress::Progress;
 use crate::live::summaries::await_summaries;
 use crate::reading::session::Reading;
-use crate::shown::{plan, tree};
+use crate::shown::{close_request, plan, tree};
 use crate::term::fault::{Exit, Fault};
 use crate::term::style::{DIM, YELLOW, paint};
 use crate::term::tell::tell;
@@ -395,6 +396,10 @@ impl<'a> Drive<'a> {
         });
         if let (Ok(Stop::Waiting(_)), Some(entry)) = (stop, plan::waiting(session.proposals())) {
             told["plan"] = json!(PlanRecord::of_proposal(&entry.proposal));
+        } else if let (Ok(Stop::Waiting(_)), Some(entry)) =
+            (stop, close_request::waiting(session.proposals()))
+        {
+            told["request"] = json!(CloseRequest::of_proposal(&entry.proposal));
         }
         if let Some(notes) = self.notes.get().filter(|notes| !notes.is_empty()) {
             told["notes"] = json!(notes);

@@ -10,7 +10,7 @@ use crate::desk::task::more_of;
 use crate::reading::session::Reading;
 use crate::shown::usage::cost;
 use crate::shown::verdict::{outcome, short_commit};
-use crate::shown::{plan, proposal};
+use crate::shown::{close_request, plan, proposal};
 use crate::term::fault::Fault;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
 use crate::term::tell::tell;
@@ -54,9 +54,9 @@ impl Ended<'_> {
         let mut next = Vec::new();
         let resume = self.place.command(&format!("resume {name}{}{}", self.again, self.tape));
         match stop {
-            Stop::Waiting(_) if plan::waiting(session.proposals()).is_some() => {
-                end.push_str(&paint(YELLOW, "a plan waits for you; nothing but reading is done before\n"));
-                if let Some(entry) = plan::waiting(session.proposals()) {
+            Stop::Waiting(_) if close_request::waiting(session.proposals()).is_some() => {
+                if let Some(entry) = close_request::waiting(session.proposals()) {
+                    end.push_str(&paint(YELLOW, close_request::headline(entry)));
                     // Whoever was asked has it before their eyes.
                     let limit = if self.asks { 0 } else { usize::MAX };
                     end.push_str(&proposal::preview(entry, limit).0);

@@ -14,14 +14,15 @@ use trunkline_message_tree::{
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Notice, ProposalId, Queue};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
-use trunkline_runtime::{Attempt, Cause, Event, HookEnded, PlanRecord, revert};
+use trunkline_runtime::{Attempt, Cause, CloseRequest, Event, HookEnded, PlanRecord, revert};
 
 use crate::live::unbound;
 use crate::shown::call::{finished, label_of, shown_call};
 use crate::shown::changes::{self, staged};
+use crate::shown::close_request::needs_its_name;
 use crate::shown::files::{named_files, still_staged};
 use crate::shown::moves::{merged, moved_line, pruned, reverted, unread};
-use crate::shown::plan::{NEEDED, is_plan};
+use crate::shown::plan::NEEDED;
 use crate::shown::verdict::verdict;
 use crate::shown::{binding, rule, step_back};
 use crate::term::limits::duration;
@@ -70,7 +71,7 @@ struct Told {
     usage: Usage,
     /// The steps back whose summary is still asked for.
     summaries: HashSet<MoveId>,
-    /// The proposals that are plans.
+    /// The proposals that are plans, or requests to end the run.
     plans: HashSet<ProposalId>,
     /// The results that were told not to fit.
     cuts: HashSet<String>,
@@ -117,7 +118,7 @@ impl Progress {
 
     /// Makes the plans known that were proposed before.
     pub(crate) fn know_plans(&self, proposals: &Queue<Value>) {
-        let plans = proposals.unsettled().filter(|entry| is_plan(entry)).map(|entry| entry.id);
+        let plans = proposals.unsettled().filter(|entry| needs_its_name(entry)).map(|entry| entry.id);
         self.told().plans.extend(plans);
     }
 
@@ -442,7 +443,7 @@ impl Progress {
     fn proposal(&self, event: &Proposed<Value>) {
         let id = event.proposal;
         if let Some(proposal) = staged(event) {
-            if PlanRecord::of_proposal(proposal).is_some() {
+            if PlanRecord::of_proposal(proposal).is_some() || CloseRequest::of_proposal(proposal).is_some() {
                 self.told().plans.insert(id);
             }
             let mut line = format!(
@@ -460,7 +461,7 @@ impl Progress {
             }
             return self.line(&line);
         }
-        // Of a plan nothing is done: that it was approved says all.
+        // Of a plan, or of a request to end the run, nothing is done: that it was approved says all.
         let is_done = matches!(event.change, Change::Finished { .. }) && self.told().plans.contains(&id);
         if let Some(line) = changes::told(event).filter(|_| !is_done) {
             self.line(&line);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use trunkline_message_tree::{ToolResult, tool_label};
 use trunkline_runtime::resolve_queue::resolve_tool;
 use trunkline_runtime::revert;
+use trunkline_runtime::session_machine::setup::close_request;
 
 use crate::term::limits::duration;
 use crate::term::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -30,6 +31,7 @@ pub(crate) fn named(tool: &str, label: &str) -> String {
 pub(crate) fn label_of(tool: &str) -> String {
     match tool {
         revert::TOOL_NAME => revert::TOOL_LABEL.to_owned(),
+        close_request::NAME => close_request::LABEL.to_owned(),
         resolve_tool::NAME => resolve_tool::LABEL.to_owned(),
         other => tool_label(other),
     }
@@ -38,8 +40,10 @@ pub(crate) fn label_of(tool: &str) -> String {
 /// Returns the argument that says most, or all of them if none is known to.
 pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
-    let known =
-        ["path", "command", "pattern", "query", "id", "step", "branch", "result", "name", "url", "title"];
+    let known = [
+        "path", "command", "pattern", "query", "id", "step", "branch", "result", "name", "url", "title",
+        "decision",
+    ];
     for (from, to) in [("from", "to"), ("pattern", "replacement")] {
         if let (Some(from), Some(to)) = (end(&parsed, from), end(&parsed, to)) {
             return one_line(&format!("{from} → {to}"), limit);

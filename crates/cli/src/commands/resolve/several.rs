@@ -10,7 +10,7 @@ use crate::commands::resolve::found::{Group, Groups, groups};
 use crate::commands::resolve::listing::{heading, line};
 use crate::commands::resolve::results::{as_json, exit_of, is_done, places};
 use crate::desk::place::{Place, Store};
-use crate::shown::plan::is_plan;
+use crate::shown::close_request::{kind, needs_its_name};
 use crate::shown::proposal::{extra_line, state_style};
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
@@ -32,7 +32,7 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
     let meant: Vec<(&Group, Vec<Wish>)> = groups
         .iter()
         .map(|group| {
-            let waits = group.listed(false).filter(|entry| entry.awaits_decision() && !is_plan(entry));
+            let waits = group.listed(false).filter(|entry| entry.awaits_decision() && !needs_its_name(entry));
             (group, waits.map(|entry| Wish::on(entry, said.clone())).collect::<Vec<_>>())
         })
         .filter(|(_, wishes)| !wishes.is_empty())
@@ -114,11 +114,13 @@ fn plan(groups: &[Group]) -> String {
     let mut plan = String::new();
     let mut other = 0;
     for group in groups {
-        let (plans, listed): (Vec<_>, Vec<_>) = group.listed(false).partition(|entry| is_plan(entry));
-        for entry in plans.into_iter().filter(|entry| entry.awaits_decision()) {
+        let (named, listed): (Vec<_>, Vec<_>) = group.listed(false).partition(|entry| needs_its_name(entry));
+        for entry in named.into_iter().filter(|entry| entry.awaits_decision()) {
             let told = format!(
-                "passed over: {} of {} is a plan, which is decided on by its name\n",
-                entry.id, group.name
+                "passed over: {} of {} is {}, which is decided on by its name\n",
+                entry.id,
+                group.name,
+                kind(entry)
             );
             plan.push_str(&paint(YELLOW, &told));
         }

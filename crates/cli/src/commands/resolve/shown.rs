@@ -13,9 +13,9 @@ use crate::commands::resolve::listing::as_json;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::shown::parts::{is_divisible, numbered, parts};
-use crate::shown::plan;
 use crate::shown::proposal::{by_harness, extra_line, preview_within, state_style};
 use crate::shown::time::{ago, expiry};
+use crate::shown::{close_request, plan};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, RED, YELLOW, paint};
@@ -52,14 +52,18 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
         shown.push_str("approved with this text:\n");
         shown.push_str(&plan::shown(&edited.text(), "    "));
     }
+    if let Some(words) = group.reading.view().staged().close_requests.edited(entry.id) {
+        shown.push_str("approved in these words:\n");
+        shown.push_str(&close_request::quoted(words, "    "));
+    }
     shown.push_str(&standing(group, entry));
     out::print(&shown)?;
     let (id, name) = (entry.id, &group.name);
     let mut next = Vec::new();
-    let is_plan = group.reading.view().staged().plan(entry.id).is_some();
+    let by_name = close_request::needs_its_name(entry);
     match entry.state {
-        State::Applied if is_plan => {}
-        State::Proposed if is_plan && !group.is_void => {
+        State::Applied if by_name => {}
+        State::Proposed if by_name && !group.is_void => {
             next.extend(plan::commands(id, name).into_iter().skip(1).map(|(_, command)| command));
         }
         State::Applied => next.push(format!("resolve {id} undo -s {name}")),
@@ -101,9 +105,9 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
 /// Says where a proposal stands and what led there, a line each.
 fn standing(group: &Group, entry: &Entry<Value>) -> String {
     let now = now();
-    let word = match group.reading.view().staged().plan(entry.id) {
-        Some(_) => plan::word(entry.state),
-        None => entry.state.to_string(),
+    let word = match close_request::needs_its_name(entry) {
+        true => plan::word(entry.state),
+        false => entry.state.to_string(),
     };
     let mut state = paint(state_style(entry.state), &word);
     if let Some(why) = by_harness(entry) {

@@ -1,22 +1,22 @@
-//! Asks about a plan: it is approved as it is, changed in an editor, or refused.
+//! Asks about a plan, or about a model's request to end its run: it is approved as it is, changed in an editor, or refused.
 //!
 //! A changed text is shown, and asked about once more: who leaves an editor in whatever way has approved nothing by that.
 
+use trunkline_runtime::Said;
 use trunkline_runtime::resolve_queue::Verdict;
-use trunkline_runtime::{PlanText, Said};
 
 use crate::live::approve::keyboard::{Keyboard, Lines, opens_editor};
 use crate::live::approve::said::says;
-use crate::shown::plan::{shown, to_edit};
+use crate::shown::edited::Edited;
 use crate::term::editor;
 use crate::term::style::{CYAN, DIM, YELLOW, paint};
 use crate::term::tell::tell;
 
-/// Returns what a person says to a plan that was shown; `None` to decide later.
-pub(super) async fn decide(proposed: &PlanText, lines: &mut Lines, keyboard: &Keyboard) -> Option<Said> {
+/// Returns what a person says to a text that was shown; `None` to decide later.
+pub(super) async fn decide<T: Edited>(proposed: &T, lines: &mut Lines, keyboard: &Keyboard) -> Option<Said> {
     let asking = keyboard.ask();
-    let mut changed: Option<PlanText> = None;
-    // What was typed and is no plan yet.
+    let mut changed: Option<T> = None;
+    // What was typed and cannot be read yet.
     let mut unread: Option<String> = None;
     loop {
         let this = if changed.is_some() { " this text" } else { "" };
@@ -24,7 +24,7 @@ pub(super) async fn decide(proposed: &PlanText, lines: &mut Lines, keyboard: &Ke
         tell(&format!("{} ", paint(CYAN.bold(), &question)));
         let line = lines.recv().await?;
         if opens_editor(&line) {
-            let text = unread.take().unwrap_or_else(|| to_edit(changed.as_ref().unwrap_or(proposed)));
+            let text = unread.take().unwrap_or_else(|| changed.as_ref().unwrap_or(proposed).form());
             let edited = tokio::task::spawn_blocking(move || editor::change(&text)).await;
             asking.release();
             match edited {
@@ -39,12 +39,12 @@ pub(super) async fn decide(proposed: &PlanText, lines: &mut Lines, keyboard: &Ke
         }
         let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         match word.to_lowercase().as_str() {
-            // Elsewhere that means a rule, and no rule approves a plan.
-            _ if word == "A" => tell(&paint(DIM, "no rule approves a plan: type a for this one\n")),
+            // Elsewhere that means a rule.
+            _ if word == "A" => tell(&paint(DIM, T::RULE)),
             "a" | "approve" | "apply" | "y" | "yes" => {
                 let said = says(Verdict::Approve, rest.trim());
                 return Some(match changed {
-                    Some(text) => said.as_edited(text),
+                    Some(text) => text.approve(said),
                     None => said,
                 });
             }
@@ -57,15 +57,15 @@ pub(super) async fn decide(proposed: &PlanText, lines: &mut Lines, keyboard: &Ke
     }
 }
 
-/// Takes what an editor has left: a plan that is shown, or a text that is none yet.
-fn taken(text: &str, proposed: &PlanText, before: Option<PlanText>) -> (Option<PlanText>, Option<String>) {
-    match PlanText::parse(text) {
+/// Takes what an editor has left: it is shown, or kept where it cannot be read yet.
+fn taken<T: Edited>(text: &str, proposed: &T, before: Option<T>) -> (Option<T>, Option<String>) {
+    match T::read(text) {
         Ok(plan) if plan == *proposed => {
             tell(&paint(DIM, "it says what was proposed\n"));
             (None, None)
         }
         Ok(plan) => {
-            tell(&format!("\n{}", shown(&plan, "    ")));
+            tell(&format!("\n{}", plan.shown("    ")));
             (Some(plan), None)
         }
         Err(fault) => {
