@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cancel;
+mod checkpoints;
 mod compactor;
 mod context;
 mod decider;
@@ -21,6 +22,7 @@ mod typed_executor;
 mod workspace;
 
 pub use cancel::Cancel;
+pub use checkpoints::Checkpoints;
 pub use compactor::{CompactionSummary, Compactor};
 pub use context::ToolContext;
 pub use decider::Decider;
@@ -41,9 +43,9 @@ pub use trunkline_message_tree as message_tree;
 pub use trunkline_resolve_queue as resolve_queue;
 pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_session_machine::{
-    Access, Base, Binding, BindingState, Bound, CallPlace, ChangedFile, Changes, Comparison, Deciding,
-    FileChange, FileStates, Finding, Gate, Kept, KeptFile, Left, OwnChanges, Prepared, Proposal, Said, Span,
-    ToolOutput, Touched, WorkspaceFault,
+    Access, Base, Binding, BindingState, Bound, CallPlace, ChangedFile, Changes, Checkpoint, Comparison,
+    Deciding, FileChange, FileStates, Finding, Gate, Kept, KeptFile, KeptFiles, Left, OwnChanges, Prepared,
+    Proposal, Said, Span, ToolOutput, Touched, WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
 #[cfg(feature = "typed")]

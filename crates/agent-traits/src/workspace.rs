@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 use trunkline_session_machine::{Base, Changes, OwnChanges, Span, Touched, WorkspaceFault};
 
+use crate::checkpoints::Checkpoints;
 use crate::git::{Commits, GitBinding};
 use crate::restore::Restore;
 
@@ -57,6 +58,11 @@ pub trait Workspace: Send + Sync {
     /// Returns what takes back what a run has done to the files. Nothing does, unless told: then verdicts cite no files
     /// and cannot be rolled back.
     fn as_restore(&self) -> Option<&dyn Restore> {
+        None
+    }
+
+    /// Returns what keeps the files of a checkpoint. Nothing does, unless told: then a checkpoint says so.
+    fn as_checkpoints(&self) -> Option<&dyn Checkpoints> {
         None
     }
 

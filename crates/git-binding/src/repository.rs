@@ -144,6 +144,13 @@ impl Repository {
         self.common_dir == other.common_dir
     }
 
+    /// The setting under which objects reach the disk before a ref does, as `git -c` takes it, for those who write some
+    /// themselves; `None` where the user has set something else.
+    #[must_use]
+    pub const fn sync_setting(&self) -> Option<&'static str> {
+        self.syncs
+    }
+
     /// What the repository is like.
     #[must_use]
     pub const fn facts(&self) -> &Facts {

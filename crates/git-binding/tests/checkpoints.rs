@@ -61,7 +61,7 @@ fn git_does_not_prune_it_and_prunes_it_once_its_ref_is_gone() {
     let kept = kept(&repository, &plan);
     scratch.git(&["gc", "-q", "--prune=now"]);
     assert!(repository.has_state(kept.commit, plan.tree).expect("an answer"));
-    assert_eq!(repository.checkpoints().expect("a list"), [kept.clone()]);
+    assert_eq!(repository.checkpoints().expect("a list"), std::slice::from_ref(&kept));
     assert_eq!(scratch.git(&["show", &format!("{}:parser.rs", kept.reference)]), "1");
     scratch.git(&["update-ref", "-d", &kept.reference]);
     scratch.git(&["gc", "-q", "--prune=now"]);
@@ -208,7 +208,7 @@ fn after_a_death_at_any_call_the_next_try_leaves_one_ref_that_fits() {
                 // The next try comes later, and from another process.
                 let later = CheckpointPlan { at: plan.at + 60, ..plan };
                 let kept = kept(&alive, &later);
-                assert_eq!(alive.checkpoints().expect("a list"), [kept.clone()]);
+                assert_eq!(alive.checkpoints().expect("a list"), std::slice::from_ref(&kept));
                 assert_eq!(scratch.oid(&kept.reference), kept.commit);
                 assert_eq!(scratch.surroundings(), surroundings);
             }

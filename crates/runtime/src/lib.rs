@@ -16,9 +16,9 @@ pub use session::compaction::Compaction;
 pub use session::view::View;
 pub use trunkline_agent_traits as agent_traits;
 pub use trunkline_agent_traits::{
-    Cancel, Commits, CompactionSummary, Compactor, Decider, DiscardHook, Executor, GitBinding, LeftBranch,
-    Meter, PendingAction, PendingActionError, Permit, Restore, Standing, Summarizer, SummaryError, Tool,
-    ToolContext, Workspace,
+    Cancel, Checkpoints, Commits, CompactionSummary, Compactor, Decider, DiscardHook, Executor, GitBinding,
+    LeftBranch, Meter, PendingAction, PendingActionError, Permit, Restore, Standing, Summarizer,
+    SummaryError, Tool, ToolContext, Workspace,
 };
 #[cfg(feature = "typed")]
 pub use trunkline_agent_traits::{IntoToolOutput, Json, TypedTool, schemars};
@@ -44,10 +44,11 @@ pub use trunkline_session_machine::setup::Limits;
 pub use trunkline_session_machine::state::task::GivenTask;
 pub use trunkline_session_machine::{
     APPLY_LEASE, Access, AgentError, Approval, Asked, Attempt, Base, Binding, BindingState, Bound, Bounds,
-    CallPlace, Cause, ChangedFile, Changes, CloseAs, CloseRequest, Compacted, Comparison, Deciding, EndTask,
-    Event, FileChange, FileStates, Finding, Gate, HookEnded, Kept, KeptFile, Late, Left, Limit, NewTask,
-    OnStall, OwnChanges, PlanRecord, PlanStepText, PlanText, PlanTextError, Prepared, Proposal, Retries,
-    Reverts, RuntimeError, Said, Span, StepRecord, Stop, ToolOutput, Touched, WorkspaceFault,
+    CallPlace, Cause, ChangedFile, Changes, Checkpoint, CloseAs, CloseRequest, Compacted, Comparison,
+    Deciding, EndTask, Event, FileChange, FileStates, Finding, Gate, HookEnded, Kept, KeptFile, KeptFiles,
+    Late, Left, Limit, NewTask, OnStall, OwnChanges, PlanRecord, PlanStepText, PlanText, PlanTextError,
+    Prepared, Proposal, Retries, Reverts, RuntimeError, Said, Span, StepRecord, Stop, ToolOutput, Touched,
+    WorkspaceFault,
 };
 pub use trunkline_session_store as session_store;
 pub use world::model_summarizer::ModelSummarizer;

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Commits, Comparison, Deciding, FileChange, FileStates, GitBinding, KeptFile,
-    Left, OwnChanges, Permit, Restore, Span, Touched, Workspace, WorkspaceFault,
+    Base, ChangedFile, Changes, Checkpoint, Checkpoints, Commits, Comparison, Deciding, FileChange,
+    FileStates, GitBinding, KeptFile, KeptFiles, Left, OwnChanges, Permit, Restore, Span, Touched, Workspace,
+    WorkspaceFault,
 };
 
 use crate::fake_git::Git;
@@ -28,6 +29,7 @@ pub(crate) enum Act {
     States,
     Compare,
     Restore,
+    Keep,
 }
 
 /// Everything that reads the files of a run.
@@ -57,6 +59,9 @@ pub(crate) struct Kept {
     trees: Vec<Files>,
     /// What was committed, oldest first.
     pub(crate) commits: Vec<Deciding>,
+    /// What a ref keeps, by run, and every checkpoint that was asked for.
+    pub(crate) refs: BTreeMap<String, KeptFiles>,
+    pub(crate) checkpoints: Vec<Checkpoint>,
     /// Every call, oldest first.
     pub(crate) calls: Vec<Call>,
     faults: Vec<Fault>,
@@ -94,6 +99,7 @@ pub(crate) struct FakeFolder {
     looks: bool,
     restores: bool,
     binds: bool,
+    keeps: bool,
     restored_by: Option<Arc<dyn Fn(Left, Permit) -> Restoring + Send + Sync>>,
     on_call: Arc<dyn Fn(Act) + Send + Sync>,
 }
@@ -110,6 +116,7 @@ impl FakeFolder {
             looks: false,
             restores: false,
             binds: false,
+            keeps: false,
             restored_by: None,
             on_call: Arc::new(|_| {}),
         }
@@ -160,6 +167,11 @@ impl FakeFolder {
     /// Decisions are bound to the commits of its repository.
     pub(crate) fn binds(self) -> Self {
         FakeFolder { binds: true, ..self }
+    }
+
+    /// It keeps the files of checkpoints.
+    pub(crate) fn keeps(self) -> Self {
+        FakeFolder { keeps: true, ..self }
     }
 
     /// Something happens before each call.
@@ -342,6 +354,10 @@ impl Workspace for FakeFolder {
         Ok(OwnChanges { changes, others, made: Some(Vec::new()), ..OwnChanges::default() })
     }
 
+    fn as_checkpoints(&self) -> Option<&dyn Checkpoints> {
+        self.keeps.then_some(self)
+    }
+
     fn as_commits(&self) -> Option<&dyn Commits> {
         Some(self)
     }
@@ -366,6 +382,25 @@ impl FakeFolder {
 /// Returns the name of the n-th commit.
 fn commit_name(number: usize) -> String {
     format!("{number:040x}")
+}
+
+#[async_trait]
+impl Checkpoints for FakeFolder {
+    async fn keep_files(&self, checkpoint: &Checkpoint) -> Result<KeptFiles, WorkspaceFault> {
+        self.asked(Act::Keep, None)?;
+        let tree = self.keep(self.now()).unwrap();
+        let mut kept = self.kept.lock().unwrap();
+        kept.checkpoints.push(checkpoint.clone());
+        let files = KeptFiles {
+            tree,
+            commit: commit_name(kept.checkpoints.len()),
+            reference: format!("refs/kept/{}", checkpoint.run),
+        };
+        kept.refs.insert(checkpoint.run.clone(), files.clone());
+        drop(kept);
+        self.due(Act::Keep, true)?;
+        Ok(files)
+    }
 }
 
 #[async_trait]

@@ -15,6 +15,7 @@ mod binding_scene;
 mod bound_laws;
 mod bound_reasoning;
 mod calls;
+mod checkpoints;
 mod children;
 mod choice_laws;
 mod choices;

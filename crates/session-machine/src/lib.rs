@@ -21,6 +21,7 @@ pub use words::asked::Asked;
 pub use words::attempt::Attempt;
 pub use words::bound::{Binding, BindingState, Bound, Prepared};
 pub use words::call::{Access, CallPlace, Declared, Finding, Gate, Kept, Proposal, ToolOutput};
+pub use words::checkpoint::{Checkpoint, KeptFiles};
 pub use words::close_as::CloseAs;
 pub use words::compacted::Compacted;
 pub use words::error::{AgentError, RuntimeError};

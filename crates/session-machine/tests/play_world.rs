@@ -14,8 +14,8 @@ use trunkline_session_machine::reading::family::candidates;
 use trunkline_session_machine::setup::catalogue::Catalogue;
 use trunkline_session_machine::words::start::Start;
 use trunkline_session_machine::{
-    Access, Base, CallPlace, ChangedFile, Changes, FileChange, FileStates, Gate, Kept, OwnChanges, Proposal,
-    RuntimeError, ToolOutput,
+    Access, Base, CallPlace, ChangedFile, Changes, FileChange, FileStates, Gate, Kept, KeptFiles, OwnChanges,
+    Proposal, RuntimeError, ToolOutput,
 };
 use uuid::Uuid;
 
@@ -164,6 +164,11 @@ impl Play {
                     };
                     Answer::States(Ok(paths.iter().map(state).collect()))
                 }
+                Question::KeepFiles(_) => Answer::KeptFiles(Ok(KeptFiles {
+                    tree: tree_of(&files),
+                    commit: "c".repeat(40),
+                    reference: "refs/kept".to_owned(),
+                })),
                 Question::FindCommit(_) => Answer::Commit(Ok(committed.clone())),
                 Question::Commit(deciding) => {
                     message.clone_from(&deciding.message);

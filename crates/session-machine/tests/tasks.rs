@@ -270,7 +270,7 @@ fn a_run_of_another_task_goes_on_from_no_checkpoint() {
                   5 run 1: goal=go intent=intent 1 task=task 1 version=1
                   5 run_event 1: run=run 1 state=created version=1
                   5 task_event 2: run=run 1 state=running task=task 1 version=1
-                  7 decision 1: considered=[] evidence=[] run=run 1 verdict={"checkpoint":"half of it","kind":"checkpoint"} version=1
+                  7 decision 1: considered=[] evidence=[] run=run 1 verdict={"checkpoint":"half of it","kind":"checkpoint","state":{"node":"n1","not_kept":"the session was opened without its folder"}} version=1
                   7 run_event 2: run=run 1 state=checkpointed version=1
                   7 context_frame 1: kind=checkpoint run=run 1 summary=half of it version=1
                   9 task_event 3: reason=not wanted any more state=cancelled task=task 1 version=1

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use trunkline_agent_traits::resolve_queue::SubjectState;
 use trunkline_agent_traits::{
-    Base, Binding, BindingState, Bound, ChangedFile, Changes, Commits, Comparison, Deciding, FileChange,
-    FileStates, GitBinding, KeptFile, Left, Permit, Prepared, Restore, Span, Touched, Workspace,
-    WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Checkpoint, Checkpoints, Commits, Comparison,
+    Deciding, FileChange, FileStates, GitBinding, KeptFile, KeptFiles, Left, Permit, Prepared, Restore, Span,
+    Touched, Workspace, WorkspaceFault,
 };
 
 use crate::root::Root;
@@ -52,6 +52,10 @@ impl Workspace for FolderWorkspace {
         blocking(move || changes(&root, &touched)).await
     }
 
+    fn as_checkpoints(&self) -> Option<&dyn Checkpoints> {
+        Some(self)
+    }
+
     fn as_commits(&self) -> Option<&dyn Commits> {
         Some(self)
     }
@@ -62,6 +66,17 @@ impl Workspace for FolderWorkspace {
 
     fn as_restore(&self) -> Option<&dyn Restore> {
         Some(self)
+    }
+}
+
+#[async_trait]
+impl Checkpoints for FolderWorkspace {
+    async fn keep_files(&self, _checkpoint: &Checkpoint) -> Result<KeptFiles, WorkspaceFault> {
+        match self.hidden {
+            true => Err(fault(self.why.clone())),
+            // Without the folder: a verdict travels, and that is nobody else's business.
+            false => Err(fault("the folder is in no worktree of git, and nothing else keeps its files")),
+        }
     }
 }
 

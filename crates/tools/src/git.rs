@@ -4,6 +4,7 @@
 //! not touched until a commit is made, and then only for the paths that it holds.
 
 mod bind;
+mod checkpoint;
 mod commit;
 mod ignored;
 mod index;
@@ -21,9 +22,9 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use trunkline_agent_traits::{
-    Base, Binding, BindingState, Bound, ChangedFile, Changes, Commits, Comparison, Deciding, FileChange,
-    FileStates, GitBinding, KeptFile, Left, OwnChanges, Permit, Prepared, Restore, Span, Touched, Workspace,
-    WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Checkpoint, Checkpoints, Commits, Comparison,
+    Deciding, FileChange, FileStates, GitBinding, KeptFile, KeptFiles, Left, OwnChanges, Permit, Prepared,
+    Restore, Span, Touched, Workspace, WorkspaceFault,
 };
 use trunkline_git_binding::Repository;
 
@@ -103,9 +104,14 @@ impl GitWorkspace {
 
     /// Writes the files as they are into the object store and returns their tree.
     fn snapshot(&self) -> Result<String, WorkspaceFault> {
+        self.snapshot_under(None)
+    }
+
+    /// Likewise, under a setting of git's.
+    fn snapshot_under(&self, setting: Option<&'static str>) -> Result<String, WorkspaceFault> {
         self.admit_untracked()?;
         let index = Index::copy_of(&self.index_path()?)?;
-        let git = self.git().with_index(&index.path);
+        let git = self.git().with_index(&index.path).with_setting(setting);
         // A file that comes and goes while git looks, such as an editor's, breaks off the whole.
         let mut tried = 1;
         // Also what a sparse checkout leaves out: a run may write there.
@@ -263,6 +269,10 @@ impl Workspace for GitWorkspace {
         self.blocking(move |git| git.own_since(&base, &touched, &spans)).await
     }
 
+    fn as_checkpoints(&self) -> Option<&dyn Checkpoints> {
+        Some(self)
+    }
+
     fn as_commits(&self) -> Option<&dyn Commits> {
         Some(self)
     }
@@ -273,6 +283,14 @@ impl Workspace for GitWorkspace {
 
     fn as_restore(&self) -> Option<&dyn Restore> {
         Some(self)
+    }
+}
+
+#[async_trait]
+impl Checkpoints for GitWorkspace {
+    async fn keep_files(&self, checkpoint: &Checkpoint) -> Result<KeptFiles, WorkspaceFault> {
+        let checkpoint = checkpoint.clone();
+        self.blocking(move |git| git.keep_now(&checkpoint)).await
     }
 }
 

@@ -11,6 +11,7 @@ mod applying;
     feature = "ast-typescript"
 ))]
 mod ast_edit;
+mod checkpoints;
 mod command_surroundings;
 mod containment;
 mod declared;

@@ -99,6 +99,10 @@ pub(crate) async fn answer_to(from: &Sources<'_>, question: &Question) -> Result
             Some(restore) => Answer::Compared(restore.compare(left, &roll_back::files(kept)).await),
             None => Answer::Compared(Err(WorkspaceFault::cannot_restore())),
         },
+        Question::KeepFiles(checkpoint) => match folder(from)?.as_checkpoints() {
+            Some(checkpoints) => Answer::KeptFiles(checkpoints.keep_files(checkpoint).await),
+            None => Answer::KeptFiles(Err(WorkspaceFault::cannot_keep())),
+        },
         Question::FindCommit(deciding) => match folder(from)?.as_commits() {
             Some(commits) => Answer::Commit(commits.find_commit(deciding).await),
             None => Answer::Commit(Ok(None)),

@@ -15,6 +15,7 @@ use crate::acts::question::{Answer, Pause, Pieces, Question, Wanted};
 use crate::acts::view::View;
 use crate::words::bound::{Binding, BindingState, Bound, Prepared};
 use crate::words::call::{Declared, Kept};
+use crate::words::checkpoint::{Checkpoint, KeptFiles};
 use crate::words::error::RuntimeError;
 use crate::words::files::{Base, Comparison, Deciding, FileStates, Left, OwnChanges, WorkspaceFault};
 use crate::words::start::Start;
@@ -164,6 +165,16 @@ impl<'a> Asked<'a> {
     pub(super) fn comparison(&mut self, left: Left, kept: Vec<Pieces>) -> Result<Comparison, Pause> {
         match self.ask(Question::Compare(Box::new(left), kept))? {
             Answer::Compared(comparison) => Ok(comparison.clone()?),
+            _ => Err(mistaken()),
+        }
+    }
+
+    pub(super) fn kept_files(
+        &mut self,
+        checkpoint: Checkpoint,
+    ) -> Result<Result<KeptFiles, WorkspaceFault>, Pause> {
+        match self.ask(Question::KeepFiles(checkpoint))? {
+            Answer::KeptFiles(kept) => Ok(kept.clone()),
             _ => Err(mistaken()),
         }
     }

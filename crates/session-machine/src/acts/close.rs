@@ -4,7 +4,7 @@
 //! recorded in the same way, only the verdict is theirs. What was announced and not committed is computed anew: files may
 //! have been changed since, or taken back.
 
-use trunkline_decision_objects::Decision;
+use trunkline_decision_objects::{CheckpointState, Decision};
 use trunkline_message_tree::{Author, Message, NodeId, StopReason};
 use trunkline_session_store::Record;
 use uuid::Uuid;
@@ -23,9 +23,12 @@ use crate::notes::record::entries;
 use crate::rules::closing::{self, Ending, How, Outcome, Stands, Unseen};
 use crate::rules::commit_message::commit_message;
 use crate::rules::opening::{self, Purpose};
-use crate::rules::{branches, citing, close_requests, patch, rejected, spending, waiting, written};
+use crate::rules::{
+    branches, checkpoint, citing, close_requests, patch, rejected, spending, waiting, written,
+};
 use crate::state::decision::OpenRun;
 use crate::words::bound::Prepared;
+use crate::words::checkpoint::Checkpoint;
 use crate::words::close_as::CloseAs;
 use crate::words::error::RuntimeError;
 use crate::words::files::{Deciding, WorkspaceFault};
@@ -145,6 +148,7 @@ pub(crate) fn close_for(
         ending.asked_by = Some(closing::model(origin)?);
         ending.approved_by = written::actor_of(&approved.by);
     }
+    ending.state = state(view, asked, run, how, head)?;
     let (records, decision) = closing::close(run, &ending)?;
     let mut batch = entries(draft);
     batch.extend(told);
@@ -311,7 +315,30 @@ fn ending<'a>(view: &View<'_>, run: &OpenRun, how: How<'a>, found: &'a Found, ov
         rejected: rejected::rejected(&view.state.resolve, run.opened),
         at: view.at,
         ids,
+        state: None,
     }
+}
+
+/// Keeps the files of a checkpoint, last of all that is asked, and returns the state that it names. The ref comes before the
+/// record, so that no record names what is not there; who is cut off in between writes the same ref again.
+fn state(
+    view: &View<'_>,
+    asked: &mut Asked<'_>,
+    run: &OpenRun,
+    how: &CloseAs,
+    head: NodeId,
+) -> Result<Option<CheckpointState>, Pause> {
+    let CloseAs::Checkpoint { words } = how else { return Ok(None) };
+    let kept = match view.setup.files.looks {
+        true => {
+            // Not the time of this call: a question that changed with each would be asked for ever.
+            let (run, node) = (run.record.id().to_string(), head.to_string());
+            let asked = asked.kept_files(Checkpoint { run, node, words: words.clone(), at: view.began.0 })?;
+            asked.map_err(|fault| fault.message)
+        }
+        false => Err("the session was opened without its folder".to_owned()),
+    };
+    Ok(checkpoint::state(head, kept))
 }
 
 /// Returns that the files could not be looked at, if a run may have changed some.

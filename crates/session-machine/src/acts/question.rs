@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::words::bound::{Binding, BindingState, Bound, Prepared};
 use crate::words::call::{CallPlace, Declared, Kept};
+use crate::words::checkpoint::{Checkpoint, KeptFiles};
 use crate::words::error::RuntimeError;
 use crate::words::files::{
     Base, Comparison, Deciding, FileStates, Left, OwnChanges, Span, Touched, WorkspaceFault,
@@ -46,6 +47,8 @@ pub enum Question {
     States(Base, Option<String>, Vec<Touched>, Option<Vec<Span>>, Vec<String>),
     /// What taking back what a run has left would do, with what is kept of the files from before.
     Compare(Box<Left>, Vec<Pieces>),
+    /// Not how something is, but that all files are kept as they are.
+    KeepFiles(Checkpoint),
     /// The commit that has what was announced.
     FindCommit(Deciding),
     /// Likewise; it is made if there is none.
@@ -109,6 +112,8 @@ pub enum Answer {
     States(Result<Vec<FileStates>, WorkspaceFault>),
     /// What it would do.
     Compared(Result<Comparison, WorkspaceFault>),
+    /// Where they are kept, or why they are not.
+    KeptFiles(Result<KeptFiles, WorkspaceFault>),
     /// The commit, in hex; `None` if there is none.
     Commit(Result<Option<String>, WorkspaceFault>),
     /// The commit that no branch holds yet; `None` if there is nothing to commit.

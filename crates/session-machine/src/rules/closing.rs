@@ -4,9 +4,9 @@
 //! then the decision that names it. A kill in between is mended by looking for what the note names.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,
-    Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run,
-    Timestamp as RunTime, Verdict,
+    Actor, ActorKind, Alternative, CheckpointState, Citations, Closing, Considered, Decision, DecisionId,
+    Decisions, Digest, Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet,
+    PatchSetId, Run, Timestamp as RunTime, Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::Record;
@@ -105,6 +105,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) at: Timestamp,
     /// Names that were never used: for the decision, for each piece of evidence, and for the patch set if it needs one.
     pub(crate) ids: &'a [Uuid],
+    /// What a checkpoint names beside its words.
+    pub(crate) state: Option<CheckpointState>,
 }
 
 /// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
@@ -207,7 +209,7 @@ fn verdict(
 ) -> Result<Verdict, RuntimeError> {
     Ok(match (&ending.how, &ending.outcome, patch_set) {
         (How::Closed(CloseAs::Checkpoint { words: said }), ..) => {
-            Verdict::Checkpoint { checkpoint: words(said)?, state: None }
+            Verdict::Checkpoint { checkpoint: words(said)?, state: ending.state.clone() }
         }
         (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
         (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },

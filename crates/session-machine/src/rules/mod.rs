@@ -5,6 +5,7 @@
 pub mod answers;
 pub(crate) mod branches;
 pub mod calls;
+pub(crate) mod checkpoint;
 pub(crate) mod choices;
 pub(crate) mod citing;
 pub(crate) mod close_requests;

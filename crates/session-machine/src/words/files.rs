@@ -182,6 +182,11 @@ impl WorkspaceFault {
         WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() }
     }
 
+    /// Returns the fault of a workspace that keeps no files.
+    pub fn cannot_keep() -> Self {
+        WorkspaceFault { message: "this workspace keeps no files: it has no version control".to_owned() }
+    }
+
     /// Returns the fault of a workspace that commits nothing.
     pub fn cannot_commit() -> Self {
         WorkspaceFault {

@@ -5,6 +5,7 @@ pub mod attempt;
 pub mod bill;
 pub mod bound;
 pub mod call;
+pub mod checkpoint;
 pub mod close_as;
 pub mod compacted;
 pub mod error;

@@ -189,7 +189,7 @@ impl GitWorkspace {
         Ok(true)
     }
 
-    fn repository(&self) -> Result<git_binding::Repository, WorkspaceFault> {
+    pub(super) fn repository(&self) -> Result<git_binding::Repository, WorkspaceFault> {
         if let Some(known) = self.repository.get() {
             return Ok(known.clone());
         }

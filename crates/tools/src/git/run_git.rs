@@ -42,6 +42,8 @@ pub(super) struct Git {
     /// Git's own folder, where `root` is not the worktree that belongs to it.
     folder: Option<PathBuf>,
     identity: bool,
+    /// A setting of this call.
+    setting: Option<&'static str>,
     /// Settings that are to be false: configured hooks.
     hooks_off: Vec<OsString>,
 }
@@ -51,7 +53,14 @@ const OFF: &str = "TRUNKLINE_OFF";
 
 impl Git {
     pub(super) fn new(root: &Path) -> Self {
-        Git { root: root.to_owned(), index: None, folder: None, identity: false, hooks_off: Vec::new() }
+        Git {
+            root: root.to_owned(),
+            index: None,
+            folder: None,
+            identity: false,
+            setting: None,
+            hooks_off: Vec::new(),
+        }
     }
 
     /// Returns what switches off the hooks of the configuration (git 2.54, 2026-04): they run wherever `core.hooksPath` points.
@@ -80,6 +89,12 @@ impl Git {
     pub(super) fn in_worktree(mut self, files: &Path, folder: PathBuf) -> Self {
         self.root = files.to_owned();
         self.folder = Some(folder);
+        self
+    }
+
+    /// Writes under a setting.
+    pub(super) fn with_setting(mut self, setting: Option<&'static str>) -> Self {
+        self.setting = setting;
         self
     }
 
@@ -159,6 +174,9 @@ impl Git {
         }
         // What is written and what is read is in this form, whatever form other commits have.
         for setting in ["trailer.separators=:", "i18n.commitEncoding=UTF-8", "i18n.logOutputEncoding=UTF-8"] {
+            command.args(["-c", setting]);
+        }
+        if let Some(setting) = self.setting {
             command.args(["-c", setting]);
         }
         // Not by `-c`: a name may hold a `=`.
