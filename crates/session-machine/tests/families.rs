@@ -344,6 +344,7 @@ fn a_plan_that_is_approved_is_selected_and_one_that_is_refused_is_dropped() {
     let told: Vec<String> = told(&play.log)
         .into_iter()
         .filter(|line| line.contains("step_event") || line.contains(" selection "))
+        .map(|line| line.trim_start().to_owned())
         .collect();
     expect![[r#"
          10 step_event 1: consumed=[] plan=plan 1 produced=[] reason=the plan was refused: nothing is burnt run=run 1 state=skipped step=00000000-0000-7000-8000-000000000004 version=1
