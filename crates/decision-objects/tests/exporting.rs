@@ -52,7 +52,7 @@ fn what_is_lost_is_told_for_each_object() {
         usage             cache_read_tokens, cache_write_tokens, input_tokens
         tool_invocation   ended, started
         context_frame     
-        selection         ! there is no selection there: only the decision of a run says what was chosen
+        selection         ! git-internal has no selection object; it records the choice of a patch set in the decision of the run, and none of a plan
         evidence          decision
         decision          cites, considered, evidence | decision_type: a rollback does not say which decision it undoes
     "#]].assert_eq(&lines);

@@ -25,7 +25,7 @@ pub struct Exported {
     pub projected: Result<Projected, NoForm>,
 }
 
-/// Prints every object of a family in git-internal's form, in the order of adding, those whose name was taken at the end.
+/// Prints every object of a family in git-internal's form, in the order of adding; objects whose name was already taken come last.
 ///
 /// A patch set and evidence were made when their run was opened, and by its actor, as far as that form wants to know: ours
 /// does not say. Where the run is not in the family its decision stands in.

@@ -30,7 +30,9 @@ pub enum NoForm {
         field: &'static str,
     },
     /// None of its sixteen objects is one of these.
-    #[error("there is no {kind} there: only the decision of a run says what was chosen")]
+    #[error(
+        "git-internal has no {kind} object; it records the choice of a patch set in the decision of the run, and none of a plan"
+    )]
     NoKind {
         /// What it is here.
         kind: ObjectKind,
