@@ -37,9 +37,13 @@ pub fn give(view: &View<'_>, asked: &mut Asked<'_>, new: &NewTask) -> Result<Pla
     let intent = match view.state.tasks.open_intent() {
         Some(open) => open,
         None => {
-            let wanted =
-                [&new.intent, &new.description, &new.title].into_iter().find(|text| !text.trim().is_empty());
-            let intent = new_intent(view, intent_id, wanted.map_or("", String::as_str))?;
+            // Without words of its own it is all that the task says, what it is called first.
+            let whole = [new.title.trim(), new.description.trim()];
+            let wanted = match new.intent.trim() {
+                "" => whole.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"),
+                words => words.to_owned(),
+            };
+            let intent = new_intent(view, intent_id, &wanted)?;
             records.push(task::intent(&intent, view.at));
             intent.id()
         }
