@@ -11,6 +11,7 @@ use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Role, TrunkIt
 
 use crate::Note;
 use crate::boundary::{group_end, is_boundary, is_prompt};
+use crate::left_out::LeftOut;
 use crate::mark::disarm;
 use crate::price::{Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of, grouped};
 use crate::quote::quoted;
@@ -122,8 +123,14 @@ pub struct PromptTokens {
 /// for what came since. What is off the trunk does not count.
 ///
 /// Without a report all of it is estimated at 4 bytes a token, without the tools.
+///
+/// All results count, also those that are left out; [`Sent::tokens`](crate::Sent::tokens) knows of these.
 pub fn prompt_tokens(tree: &MessageTree) -> PromptTokens {
-    let measure = Measure::new(tree, usize::MAX);
+    tokens(tree, &LeftOut::nothing())
+}
+
+pub(crate) fn tokens(tree: &MessageTree, left_out: &LeftOut<'_>) -> PromptTokens {
+    let measure = Measure::of(tree, left_out, usize::MAX);
     let counted = measure.counted();
     PromptTokens { tokens: measure.tokens_before(measure.end()).0, counted }
 }
@@ -135,18 +142,27 @@ pub fn prompt_tokens(tree: &MessageTree) -> PromptTokens {
 /// before it or what came of it. What an earlier compaction covered there is covered again by the wider one. The same
 /// tree and the same policy give the same plan.
 pub fn plan_compaction(tree: &MessageTree, notes: &[Note], policy: &CompactPolicy) -> Option<CompactPlan> {
-    let tokens = prompt_tokens(tree);
+    compaction(tree, &LeftOut::nothing(), notes, policy)
+}
+
+pub(crate) fn compaction(
+    tree: &MessageTree,
+    left_out: &LeftOut<'_>,
+    notes: &[Note],
+    policy: &CompactPolicy,
+) -> Option<CompactPlan> {
+    let tokens = tokens(tree, left_out);
     if tokens.tokens < policy.start_tokens() {
         return None;
     }
-    let plan = span(tree, notes, policy, tokens, policy.keep_tokens())?;
+    let plan = span((tree, left_out), notes, policy, tokens, policy.keep_tokens())?;
     (plan.leaving >= policy.least_tokens()).then_some(plan)
 }
 
 /// Returns whether the prompt is certainly so small that [`plan_compaction`] gives `None`; a `false` says nothing.
 ///
-/// `bytes` are at least the [`token_bytes`] of all messages that are shown, see [`Trunk::items`](trunkline_message_tree::Trunk::items);
-/// a caller that appends messages can count along. Costs one step per message since the last report of the model that wrote last, and
+/// `bytes` are at least the [`token_bytes`] of all messages that are shown, see [`Trunk::items`](trunkline_message_tree::Trunk::items), and of
+/// those that are left out [`Prunings::token_bytes`](crate::Prunings::token_bytes); a caller that appends messages can count along. Costs one step per message since the last report of the model that wrote last, and
 /// one per covering node. It looks at 64 messages at most, and believes no report from before a compaction, or from before a move by
 /// which something is [uncovered](MessageTree::lifted_by).
 pub fn is_far_from_compaction(tree: &MessageTree, bytes: u64, policy: &CompactPolicy) -> bool {
@@ -186,12 +202,21 @@ pub fn plan_compaction_now(
     notes: &[Note],
     policy: &CompactPolicy,
 ) -> Option<CompactPlan> {
-    let tokens = prompt_tokens(tree);
-    span(tree, notes, policy, tokens, policy.keep_tokens().min(tokens.tokens / 4))
+    compaction_now(tree, &LeftOut::nothing(), notes, policy)
+}
+
+pub(crate) fn compaction_now(
+    tree: &MessageTree,
+    left_out: &LeftOut<'_>,
+    notes: &[Note],
+    policy: &CompactPolicy,
+) -> Option<CompactPlan> {
+    let tokens = tokens(tree, left_out);
+    span((tree, left_out), notes, policy, tokens, policy.keep_tokens().min(tokens.tokens / 4))
 }
 
 fn span(
-    tree: &MessageTree,
+    (tree, left_out): (&MessageTree, &LeftOut<'_>),
     notes: &[Note],
     policy: &CompactPolicy,
     tokens: PromptTokens,
@@ -199,7 +224,7 @@ fn span(
 ) -> Option<CompactPlan> {
     let items: Vec<Item> = items(tree);
     // From the very beginning: the span may start anywhere.
-    let measure = Measure::new(tree, 0);
+    let measure = Measure::of(tree, left_out, 0);
     let between = |first: usize, end: usize| measure.tokens_between(first, end);
 
     let end = kept_from(&items, policy.keep_turns, |first| between(first, items.len()) <= keep_tokens)?;

@@ -9,6 +9,7 @@ mod compact;
 mod digest;
 mod gist;
 mod ledger;
+mod left_out;
 mod live;
 mod mark;
 mod merge;
@@ -48,6 +49,7 @@ pub use compact::{
 };
 pub use digest::Digest;
 pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};
+pub use left_out::Sent;
 pub use live::LiveContext;
 pub use mark::mark;
 pub use merge::{Merge, MergeOutcome, MergeRecord, Sentence, merge, merge_own};

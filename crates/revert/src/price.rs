@@ -13,7 +13,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 
-pub(crate) use self::measure::{Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of};
+pub(crate) use self::measure::{
+    Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of, result_bytes,
+};
 use crate::Plan;
 
 /// About how many bytes the line has that stands in place of a result.

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod compaction;
+mod compaction_pruned;
 mod faults;
 mod forging;
 mod late_notes;

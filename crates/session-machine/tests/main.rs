@@ -21,6 +21,7 @@ mod late;
 mod laws;
 mod leaving;
 mod ledgers;
+mod left_out;
 mod left_twice;
 mod no_stalls;
 mod outlines;

@@ -14,7 +14,7 @@ use trunkline_message_tree::{
 };
 use trunkline_providers::{Request, Support};
 use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
-use trunkline_revert::{CacheGrain, Prompts, Rates};
+use trunkline_revert::{CacheGrain, CompactPolicy, Prompts, Rates};
 use trunkline_session_machine::acts::apply::{self, Begun, Ended};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
@@ -62,6 +62,7 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// reverts told         and is told if it gets nowhere; or `person`, who is told instead, `accept`, nobody, or `off`
 /// may merge            the model may do that as well; also go, prune; leave words of a person, or rebase them
 /// rates                it is known what tokens cost
+/// window 600           a prompt may have so many tokens, else it is compacted
 /// plans                each run needs a plan that a person approves; `off` takes that back, for what goes on with the session
 /// closes               the model may ask for the end of its run; `off` takes that back
 /// tool own             a tool more, for which nobody is asked
@@ -229,6 +230,7 @@ impl Play {
                 self.setup.revert.get_or_insert_default().decide = rest != "off";
                 self.setup.complete();
             }
+            "window" => self.setup.compaction = rest.parse().ok().map(CompactPolicy::new),
             "plans" => {
                 self.setup.plans = rest != "off";
                 self.setup.complete();

@@ -1,6 +1,6 @@
 //! `trunkline compact`: a summary takes the place of older messages, and they stay in the tree.
 
-use trunkline_runtime::revert::{CompactPlan, CompactPolicy, plan_compaction_now, prompt_tokens};
+use trunkline_runtime::revert::{CompactPlan, CompactPolicy, Sent};
 use trunkline_runtime::{Cancel, Compaction};
 use trunkline_session_store::Claim;
 
@@ -23,10 +23,11 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;
     let tree = reading.tree();
+    let sent = Sent::whole(tree).without(&reading.view().going_back().prunings);
     // Whoever names no window means the prompt as it is.
-    let policy = CompactPolicy::new(args.window.unwrap_or_else(|| prompt_tokens(tree).tokens));
+    let policy = CompactPolicy::new(args.window.unwrap_or_else(|| sent.tokens().tokens));
     if args.dry_run {
-        let told = match plan_compaction_now(tree, reading.notes(), &policy) {
+        let told = match sent.compaction_now(reading.notes(), &policy) {
             Some(plan) => planned(&plan),
             None => "there is nothing to compact\n".to_owned(),
         };

@@ -7,6 +7,7 @@ use trunkline_message_tree::{
 };
 
 use super::{CacheGrain, Rates};
+use crate::left_out::{LeftOut, State};
 
 /// Bytes of UTF-8 per token where nothing better is known: the usual rule of thumb for English and code.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -69,6 +70,12 @@ pub(crate) struct Measure {
 impl Measure {
     /// Walks from the head back to the last report at or before `boundary`.
     pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
+        Measure::of(tree, &LeftOut::nothing(), boundary)
+    }
+
+    /// Likewise, of a trunk that is sent without some results. A report tells of the prompt as it is if nothing was left out since.
+    /// If that holds for none, the newest is taken less what was left out since then.
+    pub(crate) fn of(tree: &MessageTree, left_out: &LeftOut<'_>, boundary: usize) -> Measure {
         let (len, newest_first) = items(tree);
         let same = by_the_last_model(tree);
         let (mut sizes, mut points, mut request_ends): (_, Vec<(usize, u64)>, _) =
@@ -76,22 +83,30 @@ impl Measure {
         let mut calibration = Calibration::default();
         let mut walked = 0_u64;
         let mut above = u64::MAX;
-        for (back, (message, is_current)) in newest_first.enumerate() {
-            let (position, size) = (len - back - 1, bytes_of(message));
+        let mut out_since = 0;
+        for (back, (id, message, is_current)) in newest_first.enumerate() {
+            let (position, size) = (len - back - 1, left_out.bytes(id, message));
             sizes.push(size);
             // What came after the newest report is not in it.
             walked += if points.is_empty() { 0 } else { size };
-            calibration.bytes += size;
+            // Between two requests nothing was left out that came there.
+            calibration.bytes += bytes_of(message);
             if is_current && same(message) {
                 request_ends.push(position);
                 let reported = message.usage.map_or(0, |usage| usage.input_tokens);
+                let out_then = left_out.at(id);
                 // A count above a later one is of a prompt that has shrunk since, or is false: the newest is believed.
                 if (1..=above).contains(&reported) {
                     if back < CALIBRATED_ITEMS {
-                        calibration.report(reported);
+                        calibration.report(reported, out_then);
                     }
                     above = reported;
-                    points.push((position, reported));
+                    if points.is_empty() && out_then != left_out.now() {
+                        out_since = left_out.since(tree, id);
+                        points.push((position, reported));
+                    } else if out_then == left_out.now() {
+                        points.push((position, reported));
+                    }
                 }
             }
             // If the newest count is below what the walked bytes make, all bytes are needed.
@@ -102,6 +117,10 @@ impl Measure {
                 break;
             }
         }
+        let ratio = calibration.ratio();
+        if let Some((_, newest)) = points.first_mut() {
+            *newest = newest.saturating_sub(ratio.tokens(out_since));
+        }
         points.reverse();
         request_ends.reverse();
         let mut bytes = vec![0];
@@ -109,7 +128,7 @@ impl Measure {
             *sum += size;
             Some(*sum)
         }));
-        Measure { from: len - sizes.len(), bytes, points, request_ends, ratio: calibration.ratio() }
+        Measure { from: len - sizes.len(), bytes, points, request_ends, ratio }
     }
 
     /// Estimates the tokens of so many bytes.
@@ -214,11 +233,14 @@ pub(crate) fn reads(tree: &MessageTree) -> bool {
         .any(|message| same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0))
 }
 
+type Items<'a> = Box<dyn Iterator<Item = (NodeId, &'a Message, bool)> + 'a>;
+
 /// Returns how many items the trunk has, and the items, newest first, each with whether a request that ended before it
 /// had the same compactions in front as now.
-fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)> + '_>) {
+fn items(tree: &MessageTree) -> (usize, Items<'_>) {
     if tree.covering().is_empty() {
-        let newest_first = tree.trunk().messages().rev().map(|message| (message, true));
+        let newest_first = tree.trunk().ids().iter().zip(tree.trunk().messages()).rev();
+        let newest_first = newest_first.map(|(id, message)| (*id, message, true));
         return (tree.trunk().ids().len(), Box::new(newest_first));
     }
     // What was lifted stood in the requests between its coming and the move.
@@ -246,7 +268,7 @@ fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)
         // A covering node itself may bring a usage: of the request that made the summary, not of this trunk.
         let youngest = covers.last().map(|(_, youngest)| *youngest);
         let stood = |(cover, newest): &(NodeId, NodeId)| *cover < item.id() && item.id() <= *newest;
-        (item.message(), youngest < Some(item.id()) && !lifted.iter().any(stood))
+        (item.id(), item.message(), youngest < Some(item.id()) && !lifted.iter().any(stood))
     });
     (tree.trunk().ids().len() - missing, Box::new(shown))
 }
@@ -256,18 +278,19 @@ fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)
 struct Calibration {
     /// Bytes since the last report.
     bytes: u64,
-    newer: Option<u64>,
+    /// The tokens of that, and what was left out of it.
+    newer: Option<(u64, State)>,
     ratio: Ratio,
 }
 
 impl Calibration {
-    fn report(&mut self, tokens: u64) {
+    fn report(&mut self, tokens: u64, out: State) {
         // The bytes include those of the message that brought the report: it stands in the later prompt.
-        if let Some(newer) = self.newer {
+        if let Some((newer, _)) = self.newer.filter(|(_, then)| *then == out) {
             self.ratio.bytes = self.ratio.bytes.saturating_add(self.bytes);
             self.ratio.tokens = self.ratio.tokens.saturating_add(newer.saturating_sub(tokens));
         }
-        self.newer = Some(tokens);
+        self.newer = Some((tokens, out));
         self.bytes = 0;
     }
 
@@ -295,16 +318,21 @@ impl Ratio {
 /// tokens do not follow from their bytes.
 pub(crate) fn bytes_of(message: &Message) -> u64 {
     let blocks = message.content.iter().map(|block| match block {
-        Content::Text { text } | Content::Thinking { text, .. } => text.len(),
-        Content::RedactedThinking { data } => data.len(),
-        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
-        Content::ToolResult(ToolResult { content, .. }) => content.iter().map(part_bytes).sum(),
+        Content::ToolResult(result) => result_bytes(result),
+        Content::Text { text } | Content::Thinking { text, .. } => text.len() as u64,
+        Content::RedactedThinking { data } => data.len() as u64,
+        Content::ToolCall(call) => (call.name.len() + call.arguments.len()) as u64,
         Content::ServerCall { json, .. }
         | Content::ServerResult { json, .. }
-        | Content::Opaque { json, .. } => json.len(),
+        | Content::Opaque { json, .. } => json.len() as u64,
         Content::Image(_) | Content::Document(_) => 0,
     });
-    blocks.map(|bytes| bytes as u64).sum()
+    blocks.sum()
+}
+
+/// The same of one result.
+pub(crate) fn result_bytes(result: &ToolResult) -> u64 {
+    result.content.iter().map(|part| part_bytes(part) as u64).sum()
 }
 
 fn part_bytes(part: &Part) -> usize {

@@ -1,7 +1,7 @@
 //! A summary that takes the place of a span of the trunk.
 
 use trunkline_message_tree::Usage;
-use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
+use trunkline_revert::{CompactPlan, CompactPolicy, Sent, estimate_tokens};
 
 use crate::acts::plan::Plan;
 use crate::acts::view::View;
@@ -29,15 +29,19 @@ pub fn coverable(view: &View<'_>) -> Option<CompactPlan> {
     if view.state.open_turn().is_some() {
         return None;
     }
-    plan_compaction_now(&view.state.tree, &view.state.revert.notes, policy)
+    sent(view).compaction_now(&view.state.revert.notes, policy)
 }
 
 /// Returns what to cover where the service says that there is too much.
 pub fn room(view: &View<'_>) -> Option<CompactPlan> {
     // Whoever named no window means the prompt as it is: that was too long.
-    let unset = || Some(CompactPolicy::new(prompt_tokens(&view.state.tree).tokens));
+    let unset = || Some(CompactPolicy::new(sent(view).tokens().tokens));
     let setting = view.setup.compaction.or_else(unset);
-    compaction::room(&setting, &view.state.tree, &view.state.revert)
+    compaction::room(&setting, &view.setup.revert, &view.state.tree, &view.state.revert)
+}
+
+fn sent<'a>(view: &View<'a>) -> Sent<'a> {
+    compaction::sent(&view.setup.revert, &view.state.tree, &view.state.revert)
 }
 
 /// Puts a summary, with what the provider counted for it, in the place of what it stands for. The summary comes first and the
@@ -60,7 +64,7 @@ pub fn cover(
     }
     let failed = |reason: String| {
         let mut plan = given_up(view, usage);
-        plan.records.insert(0, compaction::compaction_failed(tree, reason.clone(), view.at));
+        plan.records.insert(0, compaction::compaction_failed(tree, sent(view), reason.clone(), view.at));
         plan.then = Made::Failed(reason);
         Ok(plan)
     };

@@ -9,6 +9,7 @@ mod turn;
 mod work;
 
 use trunkline_message_tree::{NodeId, Role, StopReason};
+use trunkline_revert::CompactPlan;
 
 use crate::acts::asked::Asked;
 use crate::acts::question::Pause;
@@ -112,7 +113,7 @@ fn next_between(view: &View<'_>, facts: &Facts) -> Step {
         return if waiting.is_empty() { rest(view, facts) } else { Step::Ask(waiting) };
     }
     if head.stop == Some(StopReason::ContextWindow)
-        && let Some(plan) = compaction::compaction_due(&setup.compaction, &state.tree, &state.revert)
+        && let Some(plan) = compaction_due(view)
     {
         return Step::Compact(plan);
     }
@@ -140,6 +141,11 @@ fn next_between(view: &View<'_>, facts: &Facts) -> Step {
     }
 }
 
+fn compaction_due(view: &View<'_>) -> Option<CompactPlan> {
+    let (state, setup) = (view.state, view.setup);
+    compaction::compaction_due((&setup.compaction, &setup.revert), &state.tree, &state.revert)
+}
+
 /// The model is asked, as soon as it may be; for a summary as well, which the same service writes.
 fn ask(view: &View<'_>, facts: &Facts) -> Step {
     let (state, setup) = (view.state, view.setup);
@@ -147,7 +153,7 @@ fn ask(view: &View<'_>, facts: &Facts) -> Step {
     if let Some(until) = until.filter(|until| *until > view.at && facts.waited != Some(*until)) {
         return Step::Wait(until);
     }
-    match compaction::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+    match compaction_due(view) {
         Some(plan) => Step::Compact(plan),
         None => Step::Request,
     }

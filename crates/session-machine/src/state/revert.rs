@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use trunkline_message_tree::{Entry, HeadMove, Link, MessageTree, MoveId, Node, NodeId};
-use trunkline_revert::{Note, NoteKind, Prunings, SummaryBy, token_bytes};
+use trunkline_revert::{Note, NoteKind, Prunings, SummaryBy};
 use trunkline_session_store::Note as StoredNote;
 
 use crate::notes::record;
@@ -38,8 +38,8 @@ pub struct Part {
     pub(crate) failed: Option<Failed>,
     /// Where the head was when the latest compaction was made.
     pub(crate) covered_at: Option<NodeId>,
-    /// At least the bytes that become tokens of what is shown; unknown after a compaction and a move that touches one, until it
-    /// is asked for.
+    /// At least the bytes that become tokens of what is shown, without what the model leaves out; unknown after a pruning, a compaction
+    /// and a move that touches one, until it is asked for.
     pub(crate) bytes: OnceLock<u64>,
 }
 
@@ -71,6 +71,7 @@ impl Part {
             PRUNED => {
                 if let Ok(record) = record::read(note) {
                     self.prunings.record(&record);
+                    self.bytes = OnceLock::new();
                 }
             }
             FAILED => self.failed = record::read(note).ok().or(self.failed.take()),
@@ -84,12 +85,13 @@ impl Part {
         match entry {
             Entry::Node { link: Link::Cover { .. }, .. } => self.bytes = OnceLock::new(),
             Entry::Move(head_move) => {
-                let bytes = self.bytes.take().and_then(|bytes| bytes_after(tree, head_move, bytes));
+                let bytes =
+                    self.bytes.take().and_then(|bytes| bytes_after(tree, head_move, &self.prunings, bytes));
                 self.bytes = bytes.map_or_else(OnceLock::new, OnceLock::from);
             }
-            Entry::Node { message, .. } => {
+            Entry::Node { id, message, .. } => {
                 if let Some(bytes) = self.bytes.get_mut() {
-                    *bytes = bytes.saturating_add(token_bytes(message));
+                    *bytes = bytes.saturating_add(self.prunings.token_bytes(*id, message));
                 }
             }
         }
@@ -138,7 +140,7 @@ impl Part {
 
 /// Returns the bytes that become tokens after a move that the tree has made, given those before it; `None` if a compaction could be shown otherwise, or
 /// if words are missing. Costs what left the trunk and what came back.
-fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64) -> Option<u64> {
+fn bytes_after(tree: &MessageTree, head_move: &HeadMove, prunings: &Prunings, before: u64) -> Option<u64> {
     let fork = tree.fork_of(head_move.from).ok()?;
     let depth = tree.node(fork).ok()?.depth();
     let ends =
@@ -148,7 +150,8 @@ fn bytes_after(tree: &MessageTree, head_move: &HeadMove, before: u64) -> Option<
     }
     let bytes = |tip| {
         let line = tree.ancestry(tip).ok()?.take_while(|(id, _)| *id != fork);
-        line.map(|(_, node)| (!node.is_bare()).then(|| token_bytes(node.message()))).sum::<Option<u64>>()
+        line.map(|(id, node)| (!node.is_bare()).then(|| prunings.token_bytes(id, node.message())))
+            .sum::<Option<u64>>()
     };
     before.checked_sub(bytes(head_move.from)?)?.checked_add(bytes(head_move.to)?)
 }
