@@ -43,8 +43,8 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
         tell(&format!("each with {}\n", extra_line(extra)));
     }
     if number == 0 {
-        let plans = groups.iter().flat_map(|group| group.listed(false)).any(is_plan);
-        tell(if plans { "nothing else waits for a decision\n" } else { "nothing waits for a decision\n" });
+        let named = groups.iter().flat_map(|group| group.listed(false)).any(needs_its_name);
+        tell(if named { "nothing else waits for a decision\n" } else { "nothing waits for a decision\n" });
         if args.json {
             out::print_json(&json!({ "version": 1, "results": [] }))?;
         }
