@@ -8,6 +8,7 @@
 mod applying;
 mod approvals;
 mod asked_for;
+mod asked_to_close;
 mod asking_again;
 mod binding;
 mod binding_by_hand;

@@ -39,7 +39,7 @@ pub(crate) async fn conclude(writer: &mut Writer) -> Result<Stop, RuntimeError> 
     }
 }
 
-/// Ends the open run as its model asked and somebody has approved. Returns why the drive ends, unless another run tries again.
+/// Ends the open run as its model asked and as was approved. Returns why the drive ends, unless another run tries again.
 pub(crate) async fn close_as_asked(writer: &mut Writer) -> Result<Option<Stop>, RuntimeError> {
     let (decision, others) = writer.perform(close_request::close_as_asked).await?;
     tell_others(writer, others);

@@ -10,7 +10,9 @@ use trunkline_message_tree::{Author, BareNode, Entry, Link, Node, NodeId, Role};
 use trunkline_session_store::{Record, SessionId, SessionInfo, SessionStore, Spine, StoreError};
 
 use trunkline_session_machine::RuntimeError;
-use trunkline_session_machine::notes::{decision, journal, plan, resolve, revert, service, task, tree};
+use trunkline_session_machine::notes::{
+    close_request, decision, journal, plan, resolve, revert, service, task, tree,
+};
 use trunkline_session_machine::state::State;
 
 /// How much of the spine is read at once.
@@ -122,7 +124,9 @@ fn is_told(spine: &Spine) -> bool {
         Spine::Note { layer, kind, .. } => match (layer.as_str(), kind.as_str()) {
             (journal::LAYER, service::ASKED | journal::TOOL_LABEL) | (tree::TREE, tree::NAME) => true,
             (revert::LAYER, kind) => revert::is_told(kind),
-            (resolve::LAYER, kind) => resolve::is_told(kind) || plan::is_told(kind),
+            (resolve::LAYER, kind) => {
+                resolve::is_told(kind) || plan::is_told(kind) || close_request::is_told(kind)
+            }
             (decision::LAYER, kind) => decision::is_told(kind) || task::is_told(kind),
             _ => false,
         },

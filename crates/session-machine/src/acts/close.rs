@@ -135,7 +135,7 @@ pub(crate) fn close_for(
     let told = tell_untold(view, &mut draft)?;
     let head = match (how, approved) {
         (CloseAs::Retry { reason }, None) => draft.append(Message::user(reason.as_str()), view.at)?,
-        // Words of a model are no words of a person, whoever has approved them.
+        // Words of a model are no words of a person, approved or not.
         (CloseAs::Retry { .. }, Some(approved)) => {
             draft.append(Message::harness(close_requests::tries_again(approved)), view.at)?
         }

@@ -138,7 +138,7 @@ fn complete(
     Approved::of(view, chain, (id, place), notes::close_request::approved(&note, view.began), text)
 }
 
-/// Refuses to take an approval with other words than was approved before: whoever gave it would believe that theirs count.
+/// Refuses to take an approval with other words than were approved before: the person would believe that theirs count.
 pub(super) fn check_approved(
     view: &View<'_>,
     entry: &Entry<Value>,
@@ -159,7 +159,7 @@ fn proposed(entry: &Entry<Value>) -> Result<CloseRequest, RuntimeError> {
     CloseRequest::of_proposal(&entry.proposal).ok_or_else(|| RuntimeError::Refused { reason: reason() })
 }
 
-/// Ends the open run as its model asked and somebody has approved. Returns the verdict, and what was found.
+/// Ends the open run as its model asked and as was approved. Returns the verdict, and what was found.
 ///
 /// # Errors
 ///

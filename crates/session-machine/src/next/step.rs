@@ -25,7 +25,7 @@ pub enum Step {
     ProposePlan(CallPlace, PlanText),
     /// This call asks for the end of the run: stage that.
     AskToClose(CallPlace, CloseAs),
-    /// The open run is ended as its model asked and somebody has approved.
+    /// The open run is ended as its model asked and as was approved.
     CloseAsAsked,
     /// These calls run now, side by side.
     Run(Vec<Runnable>),

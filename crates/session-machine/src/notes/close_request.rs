@@ -44,7 +44,7 @@ pub(crate) struct ApprovedNote {
     pub(crate) edited: bool,
     /// Who approved it.
     pub(crate) by: Actor,
-    /// Of a retry: the how manieth it is of those in a row that a model has asked for.
+    /// Of a retry: its number in the row of those that a model has asked for, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) in_a_row: Option<u32>,
 }

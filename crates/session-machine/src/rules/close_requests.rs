@@ -1,4 +1,4 @@
-//! A model's requests to end its run: which are put before anybody, who decides on them, and what is due once one is approved.
+//! A model's requests to end its run: which are proposed, who decides on them, and what is due once one is approved.
 //!
 //! A person decides, or a rule that names the tool itself. What approves edits and commands says nothing here: a model that could
 //! decide on its own request would be the judge of its own work.
@@ -34,9 +34,9 @@ pub(crate) const CLOSED_FIRST: &str = "not run: the run was ended first, as you 
 
 /// What a call that asks for the end of its run comes to.
 pub(crate) enum Requested {
-    /// Nobody is asked; the text says why, or what was decided.
+    /// It is put before no one; the text says why, or what was decided.
     Answer(String),
-    /// It is put before whoever decides.
+    /// It waits for a decision.
     Propose(CloseAs),
     /// It was, and waits.
     Waiting(Id),
@@ -96,7 +96,7 @@ fn requested(state: &State, setup: &Setup, entry: &Entry<Value>, at: Timestamp) 
             Some(decision) => format!("refused{}", because(&decision.reason)),
             None => "refused".to_owned(),
         },
-        At::Expired => "not done: nobody decided on it in time".to_owned(),
+        At::Expired => "not done: it was not decided in time".to_owned(),
         _ => "not done: it was put aside before it was decided".to_owned(),
     };
     Requested::Answer(format!("{told}\nThe run goes on: work on, or say in words how it stands."))
@@ -155,7 +155,7 @@ pub(crate) fn fault_of(words: &str) -> Option<String> {
     }
 }
 
-/// Says why a run cannot be ended so, whoever agrees; `run` is the one that was meant when it was asked for.
+/// Says why a run cannot be ended so, approved or not; `run` is the one that was meant when it was asked for.
 pub(crate) fn refused(state: &State, run: Option<&str>, close: &CloseAs) -> Option<String> {
     let Some(open) = &state.decision.run else { return Some(RuntimeError::NoOpenRun.to_string()) };
     if open.restoring.is_some() {

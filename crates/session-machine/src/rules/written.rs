@@ -70,7 +70,7 @@ pub(crate) fn approver(part: &Part, since: u64) -> Option<Actor> {
     actor_of(first)
 }
 
-/// Returns whoever decided on a proposal as verdicts name them.
+/// Returns who decided on a proposal, as verdicts name them.
 pub(crate) fn actor_of(by: &Decider) -> Option<Actor> {
     let (kind, unnamed) = match by.kind {
         ActorKind::Person => (Kind::Human, "user"),

@@ -18,7 +18,7 @@ pub struct Part {
     pub(crate) approved: Vec<ApprovedNote>,
     /// The words of those that a person has changed.
     edited: BTreeMap<Id, String>,
-    /// The run of the newest retry that was approved, and the how manieth it was in a row.
+    /// The run of the newest retry that was approved, and its number in the row.
     pub(crate) row: Option<(String, u32)>,
 }
 

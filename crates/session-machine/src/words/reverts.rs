@@ -22,7 +22,7 @@ pub struct Reverts {
     /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
     /// the policy of compaction unless told.
     pub window_tokens: Option<u64>,
-    /// Whether the model may bring back what came of branches that it left. Off unless told, like all that follows.
+    /// Whether the model may bring back what came of branches that it left. Off by default, like all that follows.
     pub merge: bool,
     /// Whether it may go back to them.
     pub go: bool,
