@@ -6,6 +6,7 @@ pub(crate) mod binding;
 pub(crate) mod call;
 pub(crate) mod candidate;
 pub(crate) mod changes;
+pub(crate) mod checkpoint;
 pub(crate) mod close_request;
 pub(crate) mod decision;
 pub(crate) mod edited;

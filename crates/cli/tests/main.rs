@@ -10,6 +10,7 @@ mod binding_by_hand;
 mod bound_elsewhere;
 mod branches;
 mod checking;
+mod checkpoints;
 mod compacting;
 mod corpora;
 mod damage;

@@ -8,8 +8,8 @@ pub(crate) const AFTER_DECIDE: &str = "\
 A run ends by itself when the model has answered. `checkpoint`, `abandon` and `retry` end one that is open, with what it has
 changed until now. Files stay as they are, not committed, and a later run commits only files that it changes itself: `git
 commit` them, or roll back. If another process writes the session, it is left a note, stops its turn, and closes the run.
-After a checkpoint the next run continues this one; after a retry one is open already, with the reason as its prompt; what
-was abandoned rests until you say more.
+A checkpoint names the node, and git, where there is one, keeps all files by a ref, as `decisions` shows; the next run continues
+this one. After a retry one is open already, with the reason as its prompt; what was abandoned rests until you say more.
 
 A task of `run --task` fails when a run of it is abandoned; else it stays open, also after a commit, until you say `done` or `drop`.
 `select` says which of a run's candidates is the one: what it changed, a proposal that was put aside, or what was applied on a

@@ -18,12 +18,12 @@ use crate::desk::letters::{self, Entrance, Heard, PATIENCE};
 use crate::desk::place::{Place, Store};
 use crate::desk::setup::{self, Folder};
 use crate::desk::task::more_of;
-use crate::desk::{clock, store};
+use crate::desk::{clock, repository, store};
 use crate::live::rollback::{exit_of, finished, stuck, tell_event};
 use crate::live::unbound;
 use crate::reading::session::Reading;
-use crate::shown::binding;
 use crate::shown::verdict::verdict;
+use crate::shown::{binding, checkpoint};
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -139,6 +139,7 @@ impl Call<'_> {
         let mut printed = out::Acts::default();
         printed.print(&format!("{}\n", verdict(decision)));
         tell_files(decision);
+        tell_state(decision, folder);
         self.tell_left(decision, close, folder, name);
         let resume = match close {
             CloseAs::Retry { .. } => (format!("resume {name}{more}"), "try again"),
@@ -463,5 +464,15 @@ fn tell_files(decision: &Decision) {
     let files = decision.cites().files.len();
     if files > 0 {
         tell_page(&format!("{} changed\n", count(files, "file")));
+    }
+}
+
+/// Says what a checkpoint names: where the conversation is, and where the files are.
+fn tell_state(decision: &Decision, folder: &Folder) {
+    let Some(state) = decision.verdict().checkpoint_state() else { return };
+    let lines = checkpoint::files(state).join("\n  ");
+    tell_page(&format!("at node {}; the files are {lines}\n", one_line(state.node.as_str(), 40)));
+    if let Some(look) = checkpoint::look(state, repository::elsewhere(folder.as_str())) {
+        tell::tell_command(&format!("{:<17}", "look at them"), &look);
     }
 }

@@ -1,10 +1,12 @@
 //! `trunkline delete`: what goes is shown first, and has to be agreed to.
 
+use std::collections::HashMap;
+
 use trunkline_session_store::StoreError;
 
 use crate::args::Delete;
 use crate::desk::place::Place;
-use crate::desk::removal::{deleted, has_come_back, line, nothing_deleted, question, what_waits};
+use crate::desk::removal::{deleted, has_come_back, leaving, line, nothing_deleted, question, tell_refs};
 use crate::desk::store;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
@@ -16,14 +18,17 @@ pub(crate) async fn run(args: &Delete, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let sessions = store::find_all(store.as_ref(), &args.sessions).await?;
     let all = store.sessions().await?;
-    let mut list = String::new();
+    let (mut list, mut refs) = (String::new(), HashMap::new());
     for info in &sessions {
         // Before anything is deleted, and not in the middle of it.
         if let Some(holder) = store.holder(&info.id).await? {
             return Err(StoreError::Locked { session: info.id.clone(), holder: holder.name }.into());
         }
-        let holds = match what_waits(store.as_ref(), info).await {
-            Ok(waits) => waits,
+        let holds = match leaving(store.as_ref(), info).await {
+            Ok(leaving) => {
+                refs.insert(info.id.clone(), leaving.refs);
+                leaving.waits
+            }
             Err(fault) => Some(format!("cannot be read: {}", fault.as_line())),
         };
         list.push_str(&line(info, &all, holds.as_deref()));
@@ -62,6 +67,8 @@ pub(crate) async fn run(args: &Delete, place: &Place) -> Result<Exit, Fault> {
     // Whatever ends it, it is told what is gone for good.
     let freed = store.collect(false).await;
     tell(&deleted(&gone, freed.as_ref().ok()));
+    let left: Vec<String> = gone.iter().filter_map(|info| refs.remove(&info.id)).flatten().collect();
+    tell_refs(&left);
     match fault {
         Some(error) => Err(error.into()),
         None => freed.map(|_| if kept > 0 { Exit::Failure } else { Exit::Done }).map_err(Fault::from),

@@ -6,7 +6,9 @@ use trunkline_session_store::{ExpiryReason, Retention, SessionStore};
 use crate::args::Prune;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
-use crate::desk::removal::{deleted, has_come_back, line, nothing_deleted, question, what_waits};
+use crate::desk::removal::{
+    Leaving, deleted, has_come_back, leaving, line, nothing_deleted, question, tell_refs,
+};
 use crate::desk::standing::unsettled;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
@@ -35,16 +37,16 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
     let (mut list, mut going, mut staying) = (String::new(), Vec::new(), 0);
     for expired in plan {
         // What older versions wrote has no keys to be found by, and what is not readable is not thrown away unasked.
-        match what_waits(store.as_ref(), &expired.info).await {
-            Ok(None) => {
+        match leaving(store.as_ref(), &expired.info).await {
+            Ok(Leaving { waits: None, refs }) => {
                 let why = match expired.reason {
                     ExpiryReason::Age => None,
                     _ => Some("there is too much"),
                 };
                 list.push_str(&line(&expired.info, &all, why));
-                going.push(expired.info);
+                going.push((expired.info, refs));
             }
-            Ok(Some(_)) => staying += 1,
+            Ok(_) => staying += 1,
             Err(fault) => {
                 staying += 1;
                 tell(&format!("{} {}\n", paint(YELLOW, "kept:"), fault.as_line()));
@@ -69,7 +71,7 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
         return Ok(Exit::Done);
     }
     if args.dry_run {
-        let bytes = going.iter().fold(0_u64, |sum, info| sum.saturating_add(info.bytes));
+        let bytes = going.iter().fold(0_u64, |sum, (info, _)| sum.saturating_add(info.bytes));
         tell(&format!("{} with {} would be deleted\n", count(going.len(), "session"), size(bytes)));
         return Ok(Exit::Done);
     }
@@ -82,19 +84,24 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
             ));
         }
     }
-    let mut deleted_ones = Vec::new();
-    for info in going {
+    let (mut deleted_ones, mut left) = (Vec::new(), Vec::new());
+    for (info, refs) in going {
         match store.delete_idle(&info).await {
-            Ok(()) => deleted_ones.push(info),
+            Ok(()) => {
+                deleted_ones.push(info);
+                left.extend(refs);
+            }
             Err(error) if has_come_back(&error) => {}
             Err(error) => {
                 tell(&deleted(&deleted_ones, None));
+                tell_refs(&left);
                 return Err(error.into());
             }
         }
     }
     let freed = store.collect(false).await;
     tell(&deleted(&deleted_ones, freed.as_ref().ok()));
+    tell_refs(&left);
     freed?;
     acts.end()?;
     Ok(Exit::Done)

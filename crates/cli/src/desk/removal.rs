@@ -3,18 +3,25 @@
 //! Nothing of a deleted session can be had again, so what would be lost with it is said beside it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use trunkline_git_binding::{Checkpoint, Repository};
+use trunkline_runtime::decision_objects::GitOid;
 use trunkline_session_store::{Collected, SessionInfo, SessionStore, StoreError};
 
 use crate::desk::clock::now;
 use crate::reading::session::Reading;
+use crate::shown::checkpoint::{kept_by, removal};
 use crate::shown::session::short;
 use crate::shown::time::ago;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
-use crate::term::tell::tell;
+use crate::term::tell::{tell, tell_command, tell_page};
 use crate::term::text::{count, one_line};
+
+/// How many refs are told of.
+const REFS: usize = 20;
 
 /// Returns whether a session was kept, or is gone, because somebody else was there meanwhile.
 pub(crate) fn has_come_back(error: &StoreError) -> bool {
@@ -24,11 +31,16 @@ pub(crate) fn has_come_back(error: &StoreError) -> bool {
     )
 }
 
-/// Tells what would be cut off if a session were gone.
-pub(crate) async fn what_waits(
-    store: &dyn SessionStore,
-    info: &SessionInfo,
-) -> Result<Option<String>, Fault> {
+/// A session before it goes.
+pub(crate) struct Leaving {
+    /// What would be cut off.
+    pub(crate) waits: Option<String>,
+    /// What takes away the refs that keep the files of its checkpoints: git is another's, and nothing of it goes with a session.
+    pub(crate) refs: Vec<String>,
+}
+
+/// Tells what would be cut off if a session were gone, and what it leaves elsewhere.
+pub(crate) async fn leaving(store: &dyn SessionStore, info: &SessionInfo) -> Result<Leaving, Fault> {
     let reading = Reading::load(store, info).await?;
     let letters = store.inbox(&info.id).await?.len();
     let waiting: BTreeSet<String> = reading.waiting().map(|entry| entry.id.to_string()).collect();
@@ -44,7 +56,45 @@ pub(crate) async fn what_waits(
     let left: Vec<String> = reading.not_cleaned_up().iter().map(ToString::to_string).collect();
     let left = (!left.is_empty()).then(|| format!("not cleaned up by its tool: {}", left.join(", ")));
     let told: Vec<String> = waits.into_iter().chain(left).collect();
-    Ok((!told.is_empty()).then(|| told.join("; ")))
+    let waits = (!told.is_empty()).then(|| told.join("; "));
+    Ok(Leaving { waits, refs: refs_of(&reading) })
+}
+
+/// The commands that take its refs away, of those that are there still, as far as that can be seen.
+fn refs_of(reading: &Reading) -> Vec<String> {
+    let kept: Vec<_> = reading.verdicts().iter().filter_map(|(_, decision)| kept_by(decision)).collect();
+    // A session without a checkpoint starts no git.
+    if kept.is_empty() {
+        return Vec::new();
+    }
+    let folder = reading.info.workspace.as_deref();
+    let there = folder.and_then(|folder| Repository::open(Path::new(folder)).ok()?);
+    let there = there.and_then(|repository| repository.checkpoints().ok());
+    let is_there = |(reference, commit): &(&str, GitOid)| {
+        let holds = |one: &Checkpoint| one.reference == *reference && one.commit == *commit;
+        there.as_ref().is_none_or(|there| there.iter().any(holds))
+    };
+    kept.into_iter().filter(is_there).map(|kept| removal(kept, folder)).collect()
+}
+
+/// Says which refs are left behind.
+pub(crate) fn tell_refs(refs: &[String]) {
+    if refs.is_empty() {
+        return;
+    }
+    tell_page(&format!(
+        "git keeps the files of {} still; what takes them away:\n",
+        count(refs.len(), "checkpoint")
+    ));
+    for command in refs.iter().take(REFS) {
+        tell_command("  ", command);
+    }
+    if refs.len() > REFS {
+        tell_page(&format!(
+            "  … and {} more: `git for-each-ref refs/trunkline/checkpoints` lists them\n",
+            refs.len() - REFS
+        ));
+    }
 }
 
 pub(crate) fn line(info: &SessionInfo, all: &[SessionInfo], about: Option<&str>) -> String {

@@ -49,6 +49,12 @@ pub(crate) fn unbound(error: BindError) -> Fault {
     }
 }
 
+/// Names a folder for a command of git's, unless that is typed in it.
+pub(crate) fn elsewhere(folder: Option<&str>) -> Option<&str> {
+    let here = std::env::current_dir().ok();
+    folder.filter(|folder| !here.is_some_and(|here| here.starts_with(folder)))
+}
+
 /// Whether another folder is in the same repository, also by another worktree.
 pub(crate) fn same_repository(repository: &Repository, folder: &Path) -> bool {
     folder.is_dir() && Repository::open(folder).ok().flatten().is_some_and(|other| other.is_same(repository))

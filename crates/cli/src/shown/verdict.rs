@@ -1,7 +1,7 @@
 //! Verdicts, told in a word, and on a line.
 
 use anstyle::Style;
-use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
+use trunkline_runtime::decision_objects::{CheckpointFiles, CheckpointState, Decision, GitOid, Verdict};
 
 use crate::term::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::term::text::one_line;
@@ -14,6 +14,10 @@ pub(crate) fn outcome(decision: &Decision) -> String {
         Verdict::Rollback { reverted_to: Some(reverted_to), .. } => {
             format!("rollback {}", short_commit(reverted_to))
         }
+        Verdict::Checkpoint { state: Some(state), .. } => match &state.files {
+            CheckpointFiles::Kept { commit, .. } => format!("checkpoint {}", short_commit(commit)),
+            CheckpointFiles::NotKept { .. } => "checkpoint".to_owned(),
+        },
         Verdict::Other { label, .. } => one_line(label.as_str(), 20),
         other => other.kind().to_string(),
     }
@@ -40,6 +44,7 @@ pub(crate) fn verdict(decision: &Decision) -> String {
     let why = match verdict {
         // The verdict says it already.
         Verdict::Abandon { .. } | Verdict::Retry { .. } => String::new(),
+        Verdict::Checkpoint { state: Some(state), .. } => format!(" — {}", in_a_few_words(state)),
         _ => verdict
             .reason()
             .map(|reason| format!(" — {}", one_line(reason.as_str(), 200)))
@@ -51,4 +56,13 @@ pub(crate) fn verdict(decision: &Decision) -> String {
         paint(style.bold(), &one_line(&verdict.to_string(), 200)),
         paint(DIM, &why)
     )
+}
+
+/// Tells in a few words where the conversation was, and whether the files are kept.
+fn in_a_few_words(state: &CheckpointState) -> String {
+    let files = match &state.files {
+        CheckpointFiles::Kept { commit, .. } => format!("files kept as {}", short_commit(commit)),
+        CheckpointFiles::NotKept { .. } => "files not kept".to_owned(),
+    };
+    format!("at {}, {files}", one_line(state.node.as_str(), 20))
 }

@@ -3,6 +3,7 @@
 //! Reads both, and writes neither. A repository is open to whoever may write to it, so what its refs say is compared with
 //! the store where that has the run, and said to be unknown where it has not.
 
+mod checkpoints;
 mod known;
 mod lines;
 mod unbound;
@@ -108,7 +109,8 @@ pub(super) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
         let refs = count(differ, "ref");
         tell_page(&format!("{} {refs} and this store name different decisions\n", paint(RED, "broken:")));
     }
-    let broken = differ > 0 || !all.unreadable.is_empty() || !missing.is_empty();
+    let states_broken = checkpoints::list(&known, &repository, args.json, place)?;
+    let broken = states_broken || differ > 0 || !all.unreadable.is_empty() || !missing.is_empty();
     Ok(if broken { Exit::Broken } else { Exit::Done })
 }
 

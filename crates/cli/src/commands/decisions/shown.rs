@@ -10,7 +10,9 @@ use crate::commands::decisions::found::Book;
 use crate::commands::decisions::lines;
 use crate::desk::clock::now;
 use crate::desk::place::Place;
+use crate::desk::repository;
 use crate::shown::candidate::candidate;
+use crate::shown::checkpoint;
 use crate::shown::decision::{actor, cited, cost, goal, kind, letter, size, state, when, words};
 use crate::shown::verdict::{short_commit, verdict};
 use crate::term::fault::{Exit, Fault};
@@ -59,6 +61,11 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
     out::print_page(&page.shown)?;
     for (what, command) in next(args, book, run) {
         tell::tell_command(&format!("{what:<10} "), &place.command(&command));
+    }
+    let state = run.decision().and_then(|decision| decision.verdict().checkpoint_state());
+    let folder = repository::elsewhere(book.info.workspace.as_deref());
+    if let Some(look) = state.and_then(|state| checkpoint::look(state, folder)) {
+        tell::tell_command(&format!("{:<10} ", "the files:"), &look);
     }
     Ok(Exit::Done)
 }
@@ -185,6 +192,12 @@ impl Page {
             }
             if let Verdict::Checkpoint { checkpoint, .. } = decision.verdict() {
                 self.text("checkpoint", checkpoint.as_str());
+            }
+            if let Some(state) = decision.verdict().checkpoint_state() {
+                self.part("at node", &one_line(state.node.as_str(), 40));
+                for (place, line) in checkpoint::files(state).into_iter().enumerate() {
+                    self.part(if place == 0 { "files" } else { "" }, &line);
+                }
             }
             if let Some(rationale) = decision.rationale() {
                 self.text("rationale", rationale.as_str());

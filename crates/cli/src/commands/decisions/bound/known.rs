@@ -67,6 +67,11 @@ impl Known {
         short(&note.session, &self.sessions)
     }
 
+    /// The folder that the session of a note works in.
+    pub(super) fn folder_of(&self, note: &FoundNote) -> Option<&str> {
+        self.sessions.iter().find(|info| info.id == note.session)?.workspace.as_deref()
+    }
+
     /// The runs of sessions in this repository that should have a ref and have none.
     pub(super) fn missing<'a>(
         &'a self,
