@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use trunkline_runtime::decision_objects::git_internal::export;
+use trunkline_runtime::decision_objects::git_internal::{Kind, NoForm, export};
 use trunkline_runtime::decision_objects::{Family, Object, RunId};
 use trunkline_session_store::SessionStore;
 
@@ -14,7 +14,7 @@ use crate::commands::decisions::objects::{self, is_git_internal, taken_in};
 use crate::files::new_file;
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
-use crate::term::style::{DIM, YELLOW, paint};
+use crate::term::style::{CYAN, DIM, YELLOW, paint};
 use crate::term::tell::tell_page;
 use crate::term::text::{count, one_line};
 
@@ -27,6 +27,8 @@ struct Out {
     text: String,
     written: usize,
     left_out: Vec<String>,
+    /// Whether a run is among them that has no task.
+    lacks_task: bool,
     /// What was lost, by the kind of the object and the key, and of how many.
     lost: BTreeMap<(String, String), usize>,
 }
@@ -81,7 +83,10 @@ impl Out {
                         *self.lost.entry((one.object.kind.to_string(), key)).or_default() += 1;
                     }
                 }
-                Err(error) => self.left_out.push(format!("{}: {error}", one.object)),
+                Err(error) => {
+                    self.lacks_task |= matches!(error, NoForm::Needs { kind: Kind::Run, field: "task" });
+                    self.left_out.push(format!("{}: {error}", one.object));
+                }
             }
         }
     }
@@ -109,6 +114,9 @@ impl Out {
         let more = self.left_out.len().saturating_sub(NAMED);
         if more > 0 {
             tell_page(&paint(DIM, &format!("… {} left out\n", count(more, "more object"))));
+        }
+        if self.lacks_task {
+            tell_page(&format!("{} a run that begins with `run --task` has one\n", paint(CYAN, "hint:")));
         }
         for ((kind, key), number) in &self.lost {
             let told = format!("{kind}: {}, in {number}\n", one_line(key, 120));

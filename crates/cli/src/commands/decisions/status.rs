@@ -156,9 +156,9 @@ impl Names {
         id.get(..length).unwrap_or(&id).trim_end_matches('-').to_owned()
     }
 
+    /// Returns what says so; nothing, without a colour, if nothing does.
     fn by(&self, by: Option<ObjectName>) -> String {
-        let by = by.map(|by| format!("by {} {}", by.kind, self.short(by.id)));
-        paint(DIM, by.as_deref().unwrap_or_default())
+        by.map(|by| paint(DIM, &format!("by {} {}", by.kind, self.short(by.id)))).unwrap_or_default()
     }
 }
 
@@ -224,7 +224,8 @@ impl Shown<'_> {
             for (step, content) in stands.steps.iter().zip(&plan.content().steps) {
                 let state = step.state.map_or("-", |state| state.as_str());
                 let words = one_line(content.description.as_str(), WORDS);
-                page.push_str(&format!("    {}  {words}  {}\n", coloured(state), self.names.by(step.by)));
+                let line = format!("    {}  {words}  {}", coloured(state), self.names.by(step.by));
+                page.push_str(&format!("{}\n", line.trim_end()));
             }
             if !stands.revised_by.is_empty() {
                 page.push_str(&self.under("revised by", &self.listed(&stands.revised_by)));
