@@ -45,20 +45,28 @@ fn a_task_in_a_file_is_worked_on_and_a_person_ends_it() {
     assert_eq!(of_type(&before, "tool_invocation").len(), 2);
 
     // Of the two the older one was put aside; which one is preferred is recorded, and nothing is applied by it.
-    assert!(scene.ok(&["decisions", "last"]).contains("1  1 file  p1, put aside"));
+    assert!(scene.ok(&["decisions", "last"]).contains("1  1 file +1 −0  p1, superseded"));
     let said = scene.run(&["decide", "select", "last", "1", "--reason", "shorter"]);
     assert_eq!(
         (said.exit, said.out.as_str()),
-        (Some(0), "selected 1  1 file  p1, put aside\n"),
+        (Some(0), "selected 1  1 file +1 −0  p1, superseded\n"),
         "{}",
         said.err
     );
     assert_eq!(std::fs::read_to_string(scene.work().join("b.txt")).expect("there"), "two\n");
-    assert!(scene.ok(&["decisions", "last"]).contains("p1, put aside  ← selected: shorter"));
+    assert!(scene.ok(&["decisions", "last"]).contains("p1, superseded  ← selected: shorter"));
     scene.ok(&["decide", "select", "last", "2"]);
     assert!(scene.ok(&["decisions", "last"]).contains("what the run has changed  ← selected\n"));
-    assert_eq!(scene.run(&["decide", "select", "last", "9"]).exit, Some(2));
+    let said = scene.run(&["decide", "select", "last", "9"]);
+    assert_eq!(said.exit, Some(2));
+    assert!(said.err.contains("  1  1 file +1 −0  p1, superseded\n"), "{}", said.err);
+    assert!(said.err.contains("--diff` shows what each changes"), "{}", said.err);
+    let page = scene.ok(&["decisions", "last", "--diff"]);
+    assert!(page.contains("p1, superseded\n  --- /dev/null\n") && page.contains("  +one\n"), "{page}");
 
+    let status = scene.ok(&["decisions", "--status"]);
+    assert!(status.lines().all(|line| !line.ends_with(' ')), "{status:?}");
+    assert!(status.contains("task ID  created  Write b.txt"), "{status}");
     assert_eq!(scene.ok(&["decide", "done", "I saw it"]), "done the task “Write b.txt”\n");
     let after = family(&scene);
     assert_eq!(states(&after), ["created", "running", "done"]);
@@ -188,4 +196,32 @@ fn a_task_that_failed_with_its_run_is_not_told_as_open() {
     scene.ok(&["decide", "abandon", "it cannot be done"]);
     assert!(!scene.ok(&["sessions"]).contains("task open"));
     assert!(scene.ok(&["show"]).contains("task    write b · failed\n"));
+}
+
+#[test]
+fn a_commit_leaves_its_task_open_and_is_told_with_it() {
+    let write = calls_all(&[("write_file", json!({ "path": "b.txt", "content": "one\n" }).to_string())]);
+    let (scene, _endpoint) = Scene::with(vec![write, says("b.txt is there.")]);
+    crate::binding::make(&scene.work(), "init -q");
+    std::fs::write(scene.work().join("task.md"), "# Write b.txt\n\nIn the folder.\n").expect("written");
+    let said = scene.run(&["run", "--task", "task.md", "--commit", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    let status = scene.ok(&["decisions", "--status"]);
+    assert!(status.contains("task ID  created  Write b.txt"), "{status}");
+    assert!(status.contains("the task has not ended"), "{status}");
+    assert!(status.contains("intent ID  new  Write b.txt In the folder."), "{status}");
+    scene.ok(&["decide", "done", "I saw it"]);
+    let status = scene.ok(&["decisions", "--status"]);
+    assert!(status.contains("task ID  done  Write b.txt"), "{status}");
+    assert!(status.contains("intent ID  completed  Write b.txt"), "{status}");
+}
+
+#[test]
+fn what_is_exported_of_a_run_without_a_task_says_what_gives_it_one() {
+    let (scene, _endpoint) = Scene::with(vec![says("Yes.")]);
+    assert_eq!(scene.run(&["run", "is it?"]).exit, Some(0));
+    let said = scene.run(&["decisions", "--export", "git-internal"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("a run needs `task` there"), "{}", said.err);
+    assert!(said.err.contains("hint: a run that begins with `run --task` has one"), "{}", said.err);
 }

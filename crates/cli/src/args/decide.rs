@@ -12,8 +12,8 @@ A checkpoint names the node, and git, where there is one, keeps all files by a r
 this one. After a retry one is open already, with the reason as its prompt; what was abandoned rests until you say more.
 
 A task of `run --task` fails when a run of it is abandoned; else it stays open, also after a commit, until you say `done` or `drop`.
-`select` says which of a run's candidates is the one: what it changed, a proposal that was put aside, or what was applied on a
-branch that was left; `decisions` lists them, and nothing is applied by that.
+`select` says which of a run's candidates is the one: what it changed, a proposal that was superseded (not one that was
+discarded), or what was applied on a branch that was left. `decisions RUN --diff` shows them; nothing is applied by that.
 
 `rollback` makes the files that a run has changed what they were before it: all of them, or none if anybody has changed one of
 them since. Without -s an id is looked for in all sessions, and `last` in the last one. It is a run of its own, with a verdict

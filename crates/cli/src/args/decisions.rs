@@ -44,7 +44,7 @@ pub(crate) struct Decisions {
     /// Only those that point at this node, such as n12, or a name
     #[arg(long, short, value_name = "NODE")]
     pub(crate) node: Option<String>,
-    /// Show the diff too
+    /// Show the diff too, and that of each candidate
     #[arg(long, requires = "named")]
     pub(crate) diff: bool,
     /// Don't shorten what is shown, or checked

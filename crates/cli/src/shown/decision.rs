@@ -2,6 +2,8 @@
 //!
 //! Everything here was written by a model, a tool or another program: it is cut to a line and made safe.
 
+use std::fmt::Display;
+
 use anstyle::Style;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_runtime::decision_objects::{
@@ -72,14 +74,23 @@ pub(crate) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
 
 /// Counts files and lines: `2 files +14 −3`.
 pub(crate) fn size(patch_set: &PatchSet) -> String {
-    let (added, deleted) = changed_lines(patch_set);
-    let counted = |file: &TouchedFile| file.added_lines.is_some() || file.deleted_lines.is_some();
-    if !patch_set.files().is_empty() && !patch_set.files().iter().any(counted) {
+    if !patch_set.files().is_empty() && !has_counts(patch_set) {
         return count(patch_set.files().len(), "file");
     }
+    sized(patch_set.files().len(), changed_lines(patch_set))
+}
+
+/// Whether somebody has counted the lines of a file in it.
+pub(crate) fn has_counts(patch_set: &PatchSet) -> bool {
+    let counted = |file: &TouchedFile| file.added_lines.is_some() || file.deleted_lines.is_some();
+    patch_set.files().iter().any(counted)
+}
+
+/// Prints how many files and lines were counted.
+pub(crate) fn sized(files: usize, (added, deleted): (impl Display, impl Display)) -> String {
     format!(
         "{} {} {}",
-        count(patch_set.files().len(), "file"),
+        count(files, "file"),
         paint(GREEN, &format!("+{added}")),
         paint(RED, &format!("−{deleted}"))
     )

@@ -88,7 +88,7 @@ pub(crate) fn left_out(left: &[String]) -> String {
 /// Counts the lines that a unified diff adds and takes away, by the name of the file.
 ///
 /// Goes by the counts in the heads of hunks, so that a line of a file that looks like the head of another is not one.
-fn counts(diff: &str) -> HashMap<String, (usize, usize)> {
+pub(crate) fn counts(diff: &str) -> HashMap<String, (usize, usize)> {
     let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
     let (mut old, mut name) = (String::new(), String::new());
     let mut left = (0_usize, 0_usize);

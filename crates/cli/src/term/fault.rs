@@ -34,6 +34,8 @@ pub(crate) enum Exit {
 #[derive(Debug)]
 enum Line {
     Words(String),
+    /// Words that are safe already, with their colours.
+    Painted(String),
     /// What can be typed, after what it is for.
     Command(&'static str, String),
 }
@@ -89,6 +91,12 @@ impl Fault {
         self
     }
 
+    /// Adds a line of what was found that is safe already and has its colours, as what is listed elsewhere.
+    pub(crate) fn painted(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(Line::Painted(line.into()));
+        self
+    }
+
     /// Adds a line with what can be typed, after what it is for.
     pub(crate) fn command(mut self, what: &'static str, command: String) -> Self {
         self.lines.push(Line::Command(what, command));
@@ -124,6 +132,7 @@ impl Fault {
         for line in &self.lines {
             shown.push_str(&match line {
                 Line::Words(words) => page(&format!("  {}\n", text::safe(words))).into_owned(),
+                Line::Painted(words) => page(&format!("  {words}\n")).into_owned(),
                 Line::Command(what, command) => command_line(PLAIN, what, &text::safe(command)),
             });
         }

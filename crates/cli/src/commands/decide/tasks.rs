@@ -100,8 +100,11 @@ impl Word<'_> {
             _ => {
                 let shown = one_line(&args.candidate, 60);
                 let fault = Fault::usage(format!("{shown:?} is none of the run's candidates, or several"));
-                let fault = of_run.iter().take(NAMED).fold(fault, |fault, one| fault.line(candidate(one)));
-                Err(fault.hint("name one by its number, or by the beginning of its patch set's id"))
+                let fault = of_run.iter().take(NAMED).fold(fault, |fault, one| fault.painted(candidate(one)));
+                let diffs = self.place.command(&format!("decisions {} --diff", first.patch_set.run()));
+                Err(fault
+                    .hint("name one by its number, or by the beginning of its patch set's id")
+                    .hint(format!("`{diffs}` shows what each changes")))
             }
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
             page.diff(patch_set, limit(DIFF_LINES));
         }
     }
-    page.candidates(book, run);
+    page.candidates(book, run, args.diff.then(|| limit(DIFF_LINES)));
     page.evidence(&run.evidence);
     if let Some(decision) = run.decision() {
         page.considered(decision, run);
@@ -74,8 +74,10 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
 fn next(args: &Decisions, book: &Book, run: &DecidedRun) -> Vec<(&'static str, String)> {
     let (name, id) = (&book.name, book.name_of(run));
     let mut next = Vec::new();
-    let has_diff = run.patch_set().is_some_and(|patch_set| patch_set.diff().text().is_some());
-    if has_diff && !args.diff {
+    let has_diff = |patch_set: &PatchSet| patch_set.diff().text().is_some_and(|text| !text.is_empty());
+    let of_others =
+        || candidates(&book.log).iter().any(|one| one.patch_set.run() == run.id && has_diff(&one.patch_set));
+    if !args.diff && (run.patch_set().is_some_and(has_diff) || of_others()) {
         next.push(("the diff:", format!("decisions {id} --diff")));
     }
     if let Some((node, _)) = cited(run).last() {
@@ -279,7 +281,7 @@ impl Page {
     }
 
     /// What else was proposed or done, where there was a choice.
-    fn candidates(&mut self, book: &Book, run: &DecidedRun) {
+    fn candidates(&mut self, book: &Book, run: &DecidedRun, diffs: Option<usize>) {
         let all = candidates(&book.log);
         let of_run: Vec<_> = all.iter().filter(|one| one.patch_set.run() == run.id).collect();
         let chosen = selections(&book.log).into_iter().find(|chosen| chosen.run == run.id.to_string());
@@ -295,6 +297,11 @@ impl Page {
                 reason => paint(GREEN, &format!("  ← selected: {reason}")),
             });
             self.indented(&format!("{}{}", candidate(one), mark.unwrap_or_default()));
+            // The one of the decision has been shown already, with the changes of the run.
+            let is_shown = run.patch_set().is_some_and(|shown| shown.id() == one.patch_set.id());
+            if let Some(limit) = diffs.filter(|_| !is_shown) {
+                self.diff(&one.patch_set, limit);
+            }
         }
         self.more(of_run.len().saturating_sub(self.items), "candidate");
     }
@@ -333,7 +340,8 @@ impl Page {
         if considered.is_empty() {
             return;
         }
-        self.part("considered", &format!("{} that was not taken", count(considered.len(), "way")));
+        let verb = if considered.len() == 1 { "was" } else { "were" };
+        self.part("considered", &format!("{} that {verb} not taken", count(considered.len(), "way")));
         for one in considered.iter().take(self.items) {
             let what = match &one.alternative {
                 Alternative::Named(name) => one_line(name.as_str(), 80),

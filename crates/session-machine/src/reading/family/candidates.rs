@@ -1,7 +1,7 @@
 //! The candidates of a run: changes that it made or proposed and that a person can choose among.
 //!
-//! One is what a verdict names. Another arises when a proposal is put aside, by a newer one or because its branch was left: its diff is
-//! the patch. Another when a branch is left on which proposals were applied: theirs together are the patch. All of it stands in the
+//! One is what a verdict names. Another arises when a proposal is superseded, by a newer one or because its branch was left: its diff is
+//! the patch; one that was discarded or has expired is none. Another when a branch is left on which proposals were applied: theirs together are the patch. All of it stands in the
 //! log, so nothing is written for it; what commands changed on such a branch shows in no diff, and is not among them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -50,7 +50,7 @@ pub struct Candidate {
 pub enum CandidateOf {
     /// The run itself, as its end named it.
     Run,
-    /// A proposal that was put aside.
+    /// A proposal that was superseded.
     Proposal(ProposalId),
     /// A branch that was left, by its last node, and the proposals that were applied on it.
     Branch {
