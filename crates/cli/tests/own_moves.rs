@@ -126,11 +126,11 @@ fn a_branch_that_a_person_left_stays_out_of_the_models_reach() {
     scene.ok(&["revert", "n1"]);
     let said = scene.run(&["resume", "--moves", "merge,go"]);
     assert!(
-        said.err.contains("⤺ not merged: merge refused: n2 is on no branch that you left"),
+        said.err.contains("⤺ not merged: merge refused: you did not leave the branch of n2"),
         "{}",
         said.err
     );
     let last = endpoint.requests().pop().unwrap();
-    assert!(last.contains("return refused: n2 is on no branch that you left: the user left it"), "{last}");
+    assert!(last.contains("return refused: you did not leave the branch of n2; the user did"), "{last}");
     assert!(scene.ok(&["tree"]).contains("Two."));
 }

@@ -85,7 +85,7 @@ fn a_task_is_tried_again_as_often_as_was_said_and_fails_when_a_run_is_given_up()
     scene.ok(&["decide", "retry", "otherwise"]);
     let said = scene.run(&["decide", "retry", "and again"]);
     assert_eq!(said.exit, Some(1));
-    assert!(said.err.contains("was tried again as often as it may be (1)"), "{}", said.err);
+    assert!(said.err.contains("has used all of its retries (1)"), "{}", said.err);
     // What would be refused all the same bounds nothing.
     let bounds = |scene: &Scene| scene.ok(&["export"]).matches("task_bounds").count();
     let before = bounds(&scene);

@@ -70,8 +70,8 @@ pub fn return_tool_spec(prompts: Prompts) -> ToolSpec {
         format!(
             "Go back to a branch that you left yourself, such as with {TOOL_NAME}, and go on from its end. All its messages \
              stand again; what you did since leaves the conversation, and your summary stands there instead. Use it when the \
-             way that you gave up turns out to be the better one. If you only need what you found out there, a \
-             merge costs less, where you have a tool for it. The move is made between turns. {OUTLINE_TOOL_NAME} lists \
+             way that you gave up turns out to be the better one. If you need only its findings and \
+             `{MERGE_TOOL_NAME}` is offered, use that: it costs less. The move is made between turns. {OUTLINE_TOOL_NAME} lists \
              your branches, each by its last node. Branches that the user left are not yours to go back to. {rule}, and \
              files or anything else that tools changed stay as they are now. Do not go to and fro between two branches."
         ),
@@ -101,8 +101,8 @@ pub fn prune_tool_spec() -> ToolSpec {
         format!(
             "Leave results of tools that you no longer need out of the conversation: one line stands in their place, with how \
              many bytes there were. Use it for long results that you are done with, such as a file that you have read or the \
-             output of a build, and name them together: each call makes everything behind the first of them be read anew, so \
-             a short or an old result is not worth it. Nothing is deleted: {RECALL_TOOL_NAME} returns one again. Answers to \
+             output of a build, and name them together: each call loses the provider's cache from the first named result \
+             on; do not use it for short results or for results far back. Nothing is deleted: {RECALL_TOOL_NAME} returns one again. Answers to \
              what you proposed, refusals, and results of this turn cannot be left out."
         ),
         json!({

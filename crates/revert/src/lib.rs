@@ -64,7 +64,8 @@ pub use proposal::{
 };
 pub use prune::{PrunePolicy, Pruned};
 pub use prune_asked::{
-    PrunePlan, PruneReason, PruneRecord, PruneRefusal, PruneRequest, Prunings, parse_branches, plan_pruning,
+    PrunePlan, PruneReason, PruneRecord, PruneRefusal, PruneRequest, Prunings, Stays, parse_branches,
+    plan_pruning,
 };
 pub use quote::quoted;
 pub use recall::{RecallReason, RecallRefusal, parse_recalled, recall};

@@ -30,10 +30,10 @@ pub enum LeftBy {
 impl fmt::Display for LeftBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            LeftBy::Person => "the user left it",
-            LeftBy::Undo => "it was left by an undo or a redo",
-            LeftBy::Harness => "the harness left it",
-            LeftBy::NeverOnTrunk => "it never was part of the conversation",
+            LeftBy::Person => "the user",
+            LeftBy::Undo => "an undo or a redo",
+            LeftBy::Harness => "the harness",
+            LeftBy::NeverOnTrunk => "no move",
         })
     }
 }

@@ -181,6 +181,16 @@ impl PruneRefusal {
     }
 }
 
+/// Why the result of a call stays before the model's eyes, whoever asks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stays {
+    /// It tells of something that was proposed or decided.
+    Decision,
+    /// Its tool is not there any more, so what it did is not known.
+    ToolGone,
+}
+
 /// Why a result is not left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -207,6 +217,11 @@ pub enum PruneReason {
     },
     /// It tells of something that was proposed or decided.
     Decision {
+        /// The node that was named.
+        node: NodeId,
+    },
+    /// Its tool is not there any more.
+    ToolGone {
         /// The node that was named.
         node: NodeId,
     },
@@ -240,10 +255,19 @@ impl fmt::Display for PruneReason {
             PruneReason::OffTrunk { node } => write!(f, "{node} is not on the current branch"),
             PruneReason::NotAResult { node } => write!(f, "{node} is no result of a tool"),
             PruneReason::ByHarness { node } => {
-                write!(f, "{node} says that a call was refused or did not run, which stays")
+                write!(
+                    f,
+                    "{node} reports a call that was refused or did not run; such results cannot be left out"
+                )
             }
             PruneReason::Decision { node } => {
-                write!(f, "{node} tells of what was proposed or decided, which stays")
+                write!(f, "{node} belongs to a proposal or a decision; such results cannot be left out")
+            }
+            PruneReason::ToolGone { node } => {
+                write!(
+                    f,
+                    "{node} cannot be left out: its tool is no longer available, so it is not known what it did"
+                )
             }
             PruneReason::LeftOut { node } => write!(f, "{node} is left out already"),
             PruneReason::Covered { node, by } => write!(f, "the summary {by} stands in place of {node}"),
@@ -293,7 +317,7 @@ fn cure(reason: &PruneReason, works: &[(NodeId, usize)]) -> String {
 /// ))?;
 /// let call = CallPlace { node: "n4".parse()?, index: 0, call_id: "c2".to_owned() };
 /// let asked = PruneRequest::parse(r#"{"results":["[n3]"]}"#, call.clone())?;
-/// let plan = plan_pruning(&tree, &Prunings::default(), &asked, |_, _| false)?;
+/// let plan = plan_pruning(&tree, &Prunings::default(), &asked, |_, _| None)?;
 /// assert_eq!(
 ///     plan.result_text(),
 ///     "left out from now on: n3 (5,000 bytes of read_file); recall_result returns one again"
@@ -301,7 +325,7 @@ fn cure(reason: &PruneReason, works: &[(NodeId, usize)]) -> String {
 ///
 /// // The prompt of a person is no result of a tool, and stays.
 /// let asked = PruneRequest::parse(r#"{"results":["n1"]}"#, call)?;
-/// let refused = plan_pruning(&tree, &Prunings::default(), &asked, |_, _| false).unwrap_err();
+/// let refused = plan_pruning(&tree, &Prunings::default(), &asked, |_, _| None).unwrap_err();
 /// assert_eq!(
 ///     refused.to_string(),
 ///     "pruning refused: n1 is no result of a tool; results that could be left out: n3 (5,000 bytes)"
@@ -312,7 +336,7 @@ pub fn plan_pruning(
     tree: &MessageTree,
     prunings: &Prunings,
     request: &PruneRequest,
-    stays: impl Fn(NodeId, &ToolCall) -> bool,
+    stays: impl Fn(NodeId, &ToolCall) -> Option<Stays>,
 ) -> Result<PrunePlan, PruneRefusal> {
     let covers = tree.trunk().covers();
     let covered = |depth: usize| covers.iter().find(|cover| cover.first <= depth && depth <= cover.last);
@@ -332,7 +356,7 @@ fn prunable<'c>(
     prunings: &Prunings,
     id: NodeId,
     covered: &impl Fn(usize) -> Option<&'c trunkline_message_tree::Covered>,
-    stays: &impl Fn(NodeId, &ToolCall) -> bool,
+    stays: &impl Fn(NodeId, &ToolCall) -> Option<Stays>,
 ) -> Result<Vec<Pruned>, PruneReason> {
     let node = tree.node(id).map_err(|_| PruneReason::NotFound { node: id })?;
     let message = node.message();
@@ -363,9 +387,14 @@ fn prunable<'c>(
         return Err(PruneReason::ByHarness { node: id });
     }
     let asked_by = asked_at.and_then(|depth| tree.trunk().ids().get(depth).copied());
-    let is_decision = |call: &ToolCall| asked_by.is_some_and(|asked| stays(asked, call));
-    if message.results().any(|result| call_of(&result.call_id).is_none_or(|call| is_decision(call))) {
-        return Err(PruneReason::Decision { node: id });
+    for result in message.results() {
+        // Of what no call asked for nothing is known.
+        let why = call_of(&result.call_id).map_or(Some(Stays::Decision), |call| stays(asked_by?, call));
+        match why {
+            Some(Stays::Decision) => return Err(PruneReason::Decision { node: id }),
+            Some(Stays::ToolGone) => return Err(PruneReason::ToolGone { node: id }),
+            None => {}
+        }
     }
     let all: usize = message.results().map(bytes).sum();
     if all < LEAST_BYTES {

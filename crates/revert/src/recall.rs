@@ -67,7 +67,7 @@ impl fmt::Display for RecallReason {
             RecallReason::OffTrunk { node } => write!(f, "{node} is not on the current branch"),
             RecallReason::NotAResult { node } => write!(f, "{node} is no result of a tool"),
             RecallReason::Shown { node } => {
-                write!(f, "{node} is not left out: it stands above as it was returned")
+                write!(f, "{node} was never left out; its full text is still in the conversation")
             }
         }
     }

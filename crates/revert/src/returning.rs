@@ -12,7 +12,7 @@ use crate::merge_refusal::names;
 use crate::own_branches::MOST_TRIED;
 use crate::plan::{next_move, tool_names};
 use crate::refusal::{LISTED, listed};
-use crate::{CallPlace, Mover, NotOwn, OwnBranches, Plan, Record, Request, Uncovered};
+use crate::{CallPlace, LeftBy, Mover, NotOwn, OwnBranches, Plan, Record, Request, Uncovered};
 
 /// A return to a branch that was not made; the tree stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,9 +78,13 @@ pub(crate) fn why_not_own(f: &mut fmt::Formatter<'_>, node: NodeId, why: NotOwn)
     match why {
         NotOwn::NotFound => write!(f, "{node} not found"),
         NotOwn::OnTrunk => write!(f, "{node} is on the current branch"),
-        NotOwn::Left { by } => write!(f, "{node} is on no branch that you left: {by}"),
+        NotOwn::Left { by: LeftBy::NeverOnTrunk } => write!(f, "{node} never was part of the conversation"),
+        NotOwn::Left { by } => write!(f, "you did not leave the branch of {node}; {by} did"),
+        NotOwn::Behind { node: behind, by: LeftBy::NeverOnTrunk } => {
+            write!(f, "the branch of {node} starts at {behind}, which never was part of the conversation")
+        }
         NotOwn::Behind { node: behind, by } => {
-            write!(f, "the branch of {node} goes on from {behind}, which is not yours: {by}")
+            write!(f, "the branch of {node} starts at {behind}, and {by} left {behind}, not you")
         }
     }
 }

@@ -25,7 +25,7 @@ fn prune(story: &Story, prunings: &mut Prunings, result: NodeId) {
     let place = CallPlace { node: story.tree.head(), index: 0, call_id: "p".to_owned() };
     let request =
         PruneRequest::parse(&serde_json::json!({ "results": [result.to_string()] }).to_string(), place);
-    if let Ok(plan) = plan_pruning(&story.tree, prunings, &request.unwrap(), |_, _| false) {
+    if let Ok(plan) = plan_pruning(&story.tree, prunings, &request.unwrap(), |_, _| None) {
         prunings.record(&plan.record(story.tree.head(), None));
     }
 }

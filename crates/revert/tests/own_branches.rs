@@ -65,13 +65,13 @@ fn what_others_left_is_out_of_reach_and_the_refusal_says_who_and_what_would_work
         expect![[r#"
             < revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there
             < revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there
-            ! return refused: n5 is on no branch that you left: the user left it; branches that you could go back to: n4 (newest last)
+            ! return refused: you did not leave the branch of n5; the user did; branches that you could go back to: n4 (newest last)
             ! return refused: n1 is on the current branch; branches that you could go back to: n4 (newest last)
             ! return refused: n99 not found; branches that you could go back to: n4 (newest last)
-            ! merge refused: n5 is on no branch that you left: the user left it; branches that could be merged: n4 (newest last)
+            ! merge refused: you did not leave the branch of n5; the user did; branches that could be merged: n4 (newest last)
             < return applied (failure): the conversation goes on from n4, the end of the branch that begins with n2; what came after n1 was left, and a note (lesson) stands behind n4
-            ! return refused: n2 is on no branch that you left: it was left by an undo or a redo; there is no branch that you could go back to now
-            ! merge refused: n2 is on no branch that you left: it was left by an undo or a redo; there is no branch that could be merged now
+            ! return refused: you did not leave the branch of n2; an undo or a redo did; there is no branch that you could go back to now
+            ! merge refused: you did not leave the branch of n2; an undo or a redo did; there is no branch that could be merged now
         "#]],
     );
 }
@@ -91,8 +91,8 @@ fn a_branch_behind_one_that_a_person_left_is_out_of_reach() {
         expect![[r#"
             < revert applied (failure): the conversation goes on from n2; what came after it was left, and a note (lesson) stands there
             < revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there
-            ! return refused: the branch of n3 goes on from n2, which is not yours: the user left it; there is no branch that you could go back to now
-            ! merge refused: the branch of n3 goes on from n2, which is not yours: the user left it; there is no branch that could be merged now
+            ! return refused: the branch of n3 starts at n2, and the user left n2, not you; there is no branch that you could go back to now
+            ! merge refused: the branch of n3 starts at n2, and the user left n2, not you; there is no branch that could be merged now
         "#]],
     );
 }
@@ -144,7 +144,7 @@ fn a_step_that_a_policy_took_is_not_the_models() {
         let refused = merge_own(&story.tree, &notes, &own, &[NodeId::new(2)]).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "merge refused: n2 is on no branch that you left: the harness left it; there is no branch that could be merged now"
+            "merge refused: you did not leave the branch of n2; the harness did; there is no branch that could be merged now"
         );
         assert_eq!(outline_branches(&own, &notes), "there is no branch that you left");
     }

@@ -5,8 +5,8 @@ use trunkline_message_tree::{
     Author, Content, Message, MessageTree, NodeId, Part, ToolCall, ToolResult, notation,
 };
 use trunkline_revert::{
-    BreakCause, CallPlace, Clock, Price, PruneRequest, Prunings, Rates, RenderPolicy, cache_break_at, mark,
-    plan_pruning, recall, render_at, turn,
+    BreakCause, CallPlace, Clock, Price, PruneRequest, Prunings, Rates, RenderPolicy, Stays, cache_break_at,
+    mark, plan_pruning, recall, render_at, turn,
 };
 
 use crate::story::Story;
@@ -54,6 +54,16 @@ fn story() -> Story {
     story
 }
 
+#[test]
+fn what_a_tool_returned_that_is_gone_is_no_decision_and_stays() {
+    let story = story();
+    assert_eq!(
+        told_with(&story.tree, &Prunings::default(), &[5], true),
+        "pruning refused: n5 cannot be left out: its tool is no longer available, so it is not known what it did; \
+         results that could be left out: n3 (500 bytes)\n"
+    );
+}
+
 fn asked(tree: &MessageTree, results: &[u32]) -> PruneRequest {
     let call = CallPlace { node: tree.head(), index: 0, call_id: "c6".to_owned() };
     let results: Vec<String> = results.iter().map(|index| format!("n{index}")).collect();
@@ -61,7 +71,15 @@ fn asked(tree: &MessageTree, results: &[u32]) -> PruneRequest {
 }
 
 fn told(tree: &MessageTree, prunings: &Prunings, results: &[u32]) -> String {
-    let stays = |_: NodeId, call: &ToolCall| call.name == "edit";
+    told_with(tree, prunings, results, false)
+}
+
+fn told_with(tree: &MessageTree, prunings: &Prunings, results: &[u32], gone: bool) -> String {
+    let stays = |_: NodeId, call: &ToolCall| match call.name.as_str() {
+        "edit" => Some(Stays::Decision),
+        "make" => Some(Stays::ToolGone).filter(|_| gone),
+        _ => None,
+    };
     match plan_pruning(tree, prunings, &asked(tree, results), stays) {
         Ok(plan) => format!("{}\n", plan.result_text()),
         Err(refusal) => format!("{refusal}\n"),
@@ -77,13 +95,13 @@ fn what_was_refused_or_decided_stays_and_so_does_what_no_tool_said() {
     expect![[r#"
         left out from now on: n3 (500 bytes of read); recall_result returns one again
         left out from now on: n5 (700 bytes of make), n3 (500 bytes of read); recall_result returns one again
-        pruning refused: n7 says that a call was refused or did not run, which stays; results that could be left out: n3 (500 bytes), n5 (700 bytes)
+        pruning refused: n7 reports a call that was refused or did not run; such results cannot be left out; results that could be left out: n3 (500 bytes), n5 (700 bytes)
         pruning refused: n9 has only 5 bytes, so nothing would be saved; results that could be left out: n3 (500 bytes), n5 (700 bytes)
-        pruning refused: n11 tells of what was proposed or decided, which stays; results that could be left out: n3 (500 bytes), n5 (700 bytes)
+        pruning refused: n11 belongs to a proposal or a decision; such results cannot be left out; results that could be left out: n3 (500 bytes), n5 (700 bytes)
         pruning refused: n1 is no result of a tool; results that could be left out: n3 (500 bytes), n5 (700 bytes)
         pruning refused: n2 is no result of a tool; results that could be left out: n3 (500 bytes), n5 (700 bytes)
         pruning refused: n99 not found; results that could be left out: n3 (500 bytes), n5 (700 bytes)
-        pruning refused: n7 says that a call was refused or did not run, which stays; results that could be left out: n3 (500 bytes), n5 (700 bytes)
+        pruning refused: n7 reports a call that was refused or did not run; such results cannot be left out; results that could be left out: n3 (500 bytes), n5 (700 bytes)
     "#]]
     .assert_eq(&told);
 }
@@ -126,7 +144,7 @@ fn arguments_are_read_leniently_and_refused_with_words() {
 fn what_is_left_out_is_one_line_from_then_on_and_the_cache_is_lost_from_there_because_of_it() {
     let mut story = story();
     let plan =
-        plan_pruning(&story.tree, &Prunings::default(), &asked(&story.tree, &[3]), |_, _| false).unwrap();
+        plan_pruning(&story.tree, &Prunings::default(), &asked(&story.tree, &[3]), |_, _| None).unwrap();
     story.append(Message::tool_result("c6", plan.result_text(), false));
     let mut prunings = Prunings::default();
     prunings.record(&plan.record(story.tree.head(), None));
@@ -156,8 +174,7 @@ fn what_is_left_out_is_one_line_from_then_on_and_the_cache_is_lost_from_there_be
 fn a_pruning_costs_all_that_stands_behind_it() {
     let story = story();
     let price = |results: &[u32]| {
-        let plan =
-            plan_pruning(&story.tree, &Prunings::default(), &asked(&story.tree, results), |_, _| false);
+        let plan = plan_pruning(&story.tree, &Prunings::default(), &asked(&story.tree, results), |_, _| None);
         let rates = Rates::new(100, 1_250, 0, trunkline_revert::CacheGrain::Steps(1), "a test");
         let price = Price::of_pruning(&story.tree, &plan.unwrap().results, &rates);
         assert!(price.leaving + price.kept + price.recached > 0);
@@ -184,7 +201,7 @@ fn a_result_is_had_again_as_it_was_returned_with_all_its_parts() {
         &story.tree,
         &Prunings::default(),
         &asked(&story.tree, &[result.index() as u32]),
-        |_, _| false,
+        |_, _| None,
     );
     let mut prunings = Prunings::default();
     prunings.record(&plan.unwrap().record(result, None));
@@ -195,7 +212,7 @@ fn a_result_is_had_again_as_it_was_returned_with_all_its_parts() {
         .map(|node| format!("{}\n", recall(&story.tree, &prunings, &[], node).unwrap_err()))
         .concat();
     expect![[r#"
-        recall refused: n3 is not left out: it stands above as it was returned; results that are left out: n14
+        recall refused: n3 was never left out; its full text is still in the conversation; results that are left out: n14
         recall refused: n1 is no result of a tool; results that are left out: n14
         recall refused: n99 not found; results that are left out: n14
     "#]]

@@ -176,7 +176,7 @@ async fn a_bound_on_retries_holds_for_the_next_process_too() {
     story.session.close_run(retry()).await.unwrap();
     let mut story = story.restart().await;
     let fault = story.session.close_run(retry()).await.unwrap_err().to_string();
-    assert!(fault.contains("as often as it may be (1)"), "{fault}");
+    assert!(fault.contains("used all of its retries (1)"), "{fault}");
     let mut more = Bounds::default();
     more.retries = Some(2);
     story.session.order(Order::BoundTask { bounds: more }).await.unwrap();

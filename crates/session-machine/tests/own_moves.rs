@@ -388,8 +388,8 @@ fn a_branch_that_a_person_left_is_refused_and_the_refusal_is_recorded() {
               request
                 + n5 under n1 model: merge_left_branch b return_to_branch c merge_left_branch d
               settle
-                + n6 under n5 harness: b: merge refused: n3 is on no branch that you left: the user left it; there is no branch that could be merged now
-                + n7 under n6 harness: c: return refused: n3 is on no branch that you left: the user left it; there is no branch that you could go back to now
+                + n6 under n5 harness: b: merge refused: you did not leave the branch of n3; the user did; there is no branch that could be merged now
+                + n7 under n6 harness: c: return refused: you did not leave the branch of n3; the user did; there is no branch that you could go back to now
                 + n8 under n7 harness: d: branches is required: name a node such as "n12"
                 + revert/merge_refused
                 + revert/drained
@@ -441,9 +441,9 @@ fn what_tells_of_a_decision_or_a_refusal_is_not_left_out() {
                 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 / Staged as p1. Nothing is written yet: call `resolve` with action apply or discard and id "p1".
                 Applied p1. written
                 not run: there is no tool "nothing"; there are: edit, read, shell
-                pruning refused: n3 tells of what was proposed or decided, which stays; there is no result that could be left out now
-                pruning refused: n5 tells of what was proposed or decided, which stays; there is no result that could be left out now
-                pruning refused: n6 says that a call was refused or did not run, which stays; there is no result that could be left out now
+                pruning refused: n3 belongs to a proposal or a decision; such results cannot be left out; there is no result that could be left out now
+                pruning refused: n5 belongs to a proposal or a decision; such results cannot be left out; there is no result that could be left out now
+                pruning refused: n6 reports a call that was refused or did not run; such results cannot be left out; there is no result that could be left out now
                 pruning refused: n99 not found; there is no result that could be left out now
         "#]],
     );

@@ -65,7 +65,7 @@ fn a_task_is_tried_again_as_often_as_it_may_be() {
                 + decision/opened
                 + decision/run
             close retry and again
-                the task "write a" was tried again as often as it may be (1); raise that bound, or abandon the run
+                the task "write a" has used all of its retries (1); allow more, or abandon the run
             bound retries 2
                 + decision/task_bounds
             close retry and again

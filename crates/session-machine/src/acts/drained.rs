@@ -7,8 +7,8 @@ use trunkline_message_tree::{Author, MessageTree, NodeId, Timestamp, ToolCall};
 use trunkline_revert::{
     Ask, AskRefusal, CallPlace as Place, Granted, MERGE_TOOL_NAME, Merge, MergeRefused, Mover,
     OUTLINE_TOOL_NAME, OwnBranches, PRUNE_TOOL_NAME, Plan, Price, PrunePlan, PruneRecord, PruneRefusal,
-    PruneRequest, Pruned, RECALL_TOOL_NAME, RETURN_TOOL_NAME, Rates, Reason, UnreadRequest, drain_asks,
-    outline_branches, parse_recalled, plan_pruning,
+    PruneRequest, Pruned, RECALL_TOOL_NAME, RETURN_TOOL_NAME, Rates, Reason, Stays, UnreadRequest,
+    drain_asks, outline_branches, parse_recalled, plan_pruning,
 };
 use trunkline_session_store::Record;
 
@@ -197,7 +197,7 @@ impl Drained {
             let planned = request.and_then(|request| match self.moving {
                 Some(_) => Err(PruneRefusal::other_move().to_string()),
                 None => {
-                    let stays = |node: NodeId, call: &ToolCall| tells_of_a_decision(view, node, call);
+                    let stays = |node: NodeId, call: &ToolCall| stays(view, node, call);
                     plan_pruning(tree, &prunings, &request, stays).map_err(|refusal| refusal.to_string())
                 }
             });
@@ -317,15 +317,18 @@ fn told_rates<'a>(view: &View<'a>) -> Option<&'a Rates> {
     view.setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref())
 }
 
-/// Returns whether the result of a call tells of something that was proposed or decided: such results stay before the model's
-/// eyes. Of a tool that is gone it is not known what it did.
-fn tells_of_a_decision(view: &View<'_>, node: NodeId, call: &ToolCall) -> bool {
+/// Returns why the result of a call stays before the model's eyes, if it does: it tells of something that was proposed or decided, or
+/// its tool is gone, so that it is not known what it did.
+fn stays(view: &View<'_>, node: NodeId, call: &ToolCall) -> Option<Stays> {
     if trunkline_revert::is_conversation_tool(&call.name) {
-        return call.name != RECALL_TOOL_NAME;
+        return (call.name != RECALL_TOOL_NAME).then_some(Stays::Decision);
     }
-    let proposes = |access: Option<Access>| access.is_none_or(|access| access == Access::Proposes);
-    if view.setup.is_resolve_call(&call.name) || proposes(view.setup.catalogue.access(&call.name)) {
-        return true;
+    if view.setup.is_resolve_call(&call.name) || staged::has_staged(&view.state.resolve, node, &call.id) {
+        return Some(Stays::Decision);
     }
-    staged::has_staged(&view.state.resolve, node, &call.id)
+    match view.setup.catalogue.access(&call.name) {
+        None => Some(Stays::ToolGone),
+        Some(Access::Proposes) => Some(Stays::Decision),
+        Some(_) => None,
+    }
 }

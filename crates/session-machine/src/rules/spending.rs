@@ -15,7 +15,7 @@ pub(crate) fn may_try_again(state: &State) -> Result<(), RuntimeError> {
     match task.bounds.retries {
         Some(most) if task.retries >= most => {
             let reason = format!(
-                "the task {:?} was tried again as often as it may be ({most}); raise that bound, or abandon the run",
+                "the task {:?} has used all of its retries ({most}); allow more, or abandon the run",
                 task.title
             );
             Err(RuntimeError::Refused { reason })
