@@ -7,7 +7,6 @@ use trunkline_message_tree::{Message, MessageTree, NodeId, ToolResult};
 
 use crate::compact::{compaction, compaction_now, tokens};
 use crate::price::{bytes_of, result_bytes};
-use crate::prune::bytes;
 use crate::render::is_reply;
 use crate::{CompactPlan, CompactPolicy, Note, PromptTokens, PrunePolicy, Prunings, turn};
 
@@ -146,7 +145,7 @@ impl LeftOut<'_> {
     }
 
     fn by_rule(&self, result: &ToolResult) -> bool {
-        self.rule.is_some_and(|rule| !result.is_error && bytes(result) > rule.larger_than_bytes)
+        self.rule.is_some_and(|rule| rule.leaves_out(result))
     }
 
     /// Returns the first node whose result stayed after so many turns.

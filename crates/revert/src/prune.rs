@@ -46,6 +46,20 @@ impl PrunePolicy {
         PrunePolicy { after_turns, every_turns, larger_than_bytes }
     }
 
+    /// Returns the nodes of the trunk whose results are left out at a turn of the session's clock. What a summary stands for is none.
+    pub fn left_out_of(&self, tree: &MessageTree, now_turn: u32) -> Vec<NodeId> {
+        let Some(cut) = self.cut(tree, now_turn) else { return Vec::new() };
+        let old = tree.trunk().items().filter(|item| item.id() < cut);
+        old.filter(|item| item.message().results().any(|result| self.leaves_out(result)))
+            .map(|item| item.id())
+            .collect()
+    }
+
+    /// Returns whether a result is left out once it is old.
+    pub(crate) fn leaves_out(&self, result: &ToolResult) -> bool {
+        !result.is_error && bytes(result) > self.larger_than_bytes
+    }
+
     /// Returns the first node whose result stays whatever its size; `None` if all do. Only the clock decides.
     pub(crate) fn cut(&self, tree: &MessageTree, now_turn: u32) -> Option<NodeId> {
         let pruned_turns = self.pruned_turns(now_turn)?;
@@ -65,7 +79,7 @@ impl PrunePolicy {
     ///
     /// `calls` are those of the newest assistant message before it.
     pub(crate) fn pruned(&self, message: &Message, calls: &[&ToolCall]) -> Option<(Message, Vec<Pruned>)> {
-        left_out(message, calls, |result| !result.is_error && bytes(result) > self.larger_than_bytes)
+        left_out(message, calls, |result| self.leaves_out(result))
     }
 }
 

@@ -344,7 +344,7 @@ pub fn plan_pruning(
     let mut results = Vec::new();
     for node in &request.results {
         match one(*node) {
-            Ok(pruned) => results.extend(pruned),
+            Ok(_) => results.extend(pruned(tree, *node).unwrap_or_default()),
             Err(reason) => return Err(PruneRefusal { reason, works: working(tree, one) }),
         }
     }
@@ -357,7 +357,7 @@ fn prunable<'c>(
     id: NodeId,
     covered: &impl Fn(usize) -> Option<&'c trunkline_message_tree::Covered>,
     stays: &impl Fn(NodeId, &ToolCall) -> Option<Stays>,
-) -> Result<Vec<Pruned>, PruneReason> {
+) -> Result<usize, PruneReason> {
     let node = tree.node(id).map_err(|_| PruneReason::NotFound { node: id })?;
     let message = node.message();
     if !tree.is_on_trunk(id) {
@@ -400,7 +400,15 @@ fn prunable<'c>(
     if all < LEAST_BYTES {
         return Err(PruneReason::Short { node: id, bytes: all });
     }
-    Ok(left_out(message, &calls, |_| true).map(|(_, pruned)| pruned).unwrap_or_default())
+    Ok(all)
+}
+
+/// Returns what is left out where all results of a node are.
+fn pruned(tree: &MessageTree, id: NodeId) -> Option<Vec<Pruned>> {
+    let node = tree.node(id).ok()?;
+    let asked = asked_at(tree, node).and_then(|depth| message_at(tree, depth));
+    let calls: Vec<&ToolCall> = asked.into_iter().flat_map(|asked| asked.calls()).collect();
+    Some(left_out(node.message(), &calls, |_| true)?.1)
 }
 
 /// Returns the depth of the message whose calls a result answers: only other results stand between.
@@ -419,18 +427,14 @@ pub(crate) fn asked_at(tree: &MessageTree, result: &Node) -> Option<usize> {
 }
 
 /// Returns the longest results among the newest that could be left out, oldest first.
-fn working(
-    tree: &MessageTree,
-    one: impl Fn(NodeId) -> Result<Vec<Pruned>, PruneReason>,
-) -> Vec<(NodeId, usize)> {
+fn working(tree: &MessageTree, one: impl Fn(NodeId) -> Result<usize, PruneReason>) -> Vec<(NodeId, usize)> {
     let newest = tree.trunk().nodes().rev().filter(|(_, node)| node.message().brings_results());
-    let found = newest.take(MOST_LOOKED_AT).filter_map(|(id, _)| {
-        let pruned = one(id).ok()?;
-        Some((id, pruned.iter().map(|one| one.bytes).sum::<usize>()))
-    });
-    let mut found: Vec<(NodeId, usize)> = found.collect();
+    let sizes = newest.take(MOST_LOOKED_AT).map(|(id, node)| (id, node.message().results().map(bytes).sum()));
+    let mut found: Vec<(NodeId, usize)> = sizes.filter(|(_, bytes)| *bytes >= LEAST_BYTES).collect();
+    // The longest first: whether one may go is the dear question, and few answers are needed.
     found.sort_by_key(|(id, bytes)| (std::cmp::Reverse(*bytes), *id));
-    found.truncate(LISTED);
+    let mut found: Vec<(NodeId, usize)> =
+        found.into_iter().filter(|(id, _)| one(*id).is_ok()).take(LISTED).collect();
     found.sort_unstable();
     found
 }

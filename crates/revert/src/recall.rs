@@ -12,7 +12,7 @@ use crate::one_line::one_line;
 use crate::prune_asked::asked_at;
 use crate::refusal::LISTED;
 use crate::request::Fields;
-use crate::{ArgumentError, Pruned, Prunings};
+use crate::{ArgumentError, Prunings};
 
 /// Reads the arguments of a call to `recall_result`.
 ///
@@ -89,13 +89,12 @@ fn recall_cure(works: &[NodeId]) -> String {
 pub fn recall(
     tree: &MessageTree,
     prunings: &Prunings,
-    by_rule: &[Pruned],
+    by_rule: &[NodeId],
     node: NodeId,
 ) -> Result<Vec<Part>, RecallRefusal> {
-    let rule: Vec<NodeId> = by_rule.iter().filter_map(|one| one.node).collect();
     let refuse = |reason| {
         let asked = prunings.iter().map(|(node, _)| node).filter(|node| tree.is_on_trunk(*node));
-        let mut works: Vec<NodeId> = asked.chain(rule.iter().copied()).collect();
+        let mut works: Vec<NodeId> = asked.chain(by_rule.iter().copied()).collect();
         works.sort_unstable();
         works.dedup();
         works.drain(..works.len().saturating_sub(LISTED));
@@ -111,7 +110,7 @@ pub fn recall(
     }
     let depth = found.depth();
     let covered = || tree.trunk().covers().iter().any(|cover| cover.first <= depth && depth <= cover.last);
-    if !prunings.contains(node) && !rule.contains(&node) && !covered() {
+    if !prunings.contains(node) && !by_rule.contains(&node) && !covered() {
         return refuse(RecallReason::Shown { node });
     }
     let asked = asked_at(tree, found).and_then(|depth| message_at(tree, depth));

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use trunkline_message_tree::{Content, HeadMove, Message, MoveKind, NodeId, ToolCall, Usage};
 use trunkline_revert::{
-    CallPlace, CompactPolicy, PrunePolicy, PruneRequest, Prunings, Sent, is_far_from_compaction,
-    plan_compaction, plan_compaction_now, plan_pruning, prompt_tokens,
+    CallPlace, Clock, CompactPolicy, PrunePolicy, PruneRequest, Prunings, RenderPolicy, Sent,
+    is_far_from_compaction, plan_compaction, plan_compaction_now, plan_pruning, prompt_tokens, render_at,
+    turn,
 };
 
 use crate::story::{AT, Story};
@@ -133,6 +134,14 @@ proptest! {
                 prop_assert_eq!(sent.compaction(&story.notes, &policy), None);
             }
             _ = sent.compaction_now(&story.notes, &policy);
+            if let Some(rule) = rule {
+                let mut render = RenderPolicy::default();
+                render.prune = Some(rule);
+                let now = turn(&story.tree);
+                let shown = render_at(&story.tree, &story.notes, &render, &Clock::new(now));
+                let left_out: Vec<NodeId> = shown.pruned.iter().filter_map(|one| one.node).collect();
+                prop_assert_eq!(rule.left_out_of(&story.tree, now), left_out);
+            }
             let whole = Sent::whole(&story.tree);
             prop_assert_eq!(whole.tokens(), prompt_tokens(&story.tree));
             prop_assert_eq!(whole.compaction(&story.notes, &policy), plan_compaction(&story.tree, &story.notes, &policy));

@@ -3,11 +3,13 @@
 //! They are not run like other calls. They are read again from the stored message when the turn is settled, so a kill between
 //! the two loses none.
 
+use std::cell::LazyCell;
+
 use trunkline_message_tree::{Author, MessageTree, NodeId, Timestamp, ToolCall};
 use trunkline_revert::{
     Ask, AskRefusal, CallPlace as Place, Granted, MERGE_TOOL_NAME, Merge, MergeRefused, Mover,
     OUTLINE_TOOL_NAME, OwnBranches, PRUNE_TOOL_NAME, Plan, Price, PrunePlan, PruneRecord, PruneRefusal,
-    PruneRequest, Pruned, RECALL_TOOL_NAME, RETURN_TOOL_NAME, Rates, Reason, Stays, UnreadRequest,
+    PruneRequest, Pruned, RECALL_TOOL_NAME, RETURN_TOOL_NAME, Rates, Reason, Stays, TOOL_NAME, UnreadRequest,
     drain_asks, outline_branches, parse_recalled, plan_pruning,
 };
 use trunkline_session_store::Record;
@@ -75,14 +77,37 @@ pub(crate) fn drain(view: &View<'_>, turn: &OpenTurn<'_>) -> Drained {
     drained
 }
 
-/// Returns the record of a request to revert of which the reply has only a part; nothing if the call is none.
+/// Returns the record of a request of which the reply has only a part; nothing if the call is none of those that are recorded.
 pub(crate) fn cut_short(view: &View<'_>, place: &CallPlace, fault: &str) -> Option<Record> {
     let message = view.state.tree.node(place.node).ok()?.message();
     let call = message.calls().nth(place.index as usize)?;
-    let asks = view.setup.revert.is_some() && call.name == trunkline_revert::TOOL_NAME;
     let place = Place { node: place.node, index: place.index as usize, call_id: call.id.clone() };
-    let unread = UnreadRequest::new(place, fault, &call.arguments);
-    asks.then(|| notes::revert::unread(&unread, view.at))
+    let refused = match call.name.as_str() {
+        name if !is_offered(&view.setup.revert, name) => return None,
+        PRUNE_TOOL_NAME => Refused::Pruning(PruneRecord::refused(place, fault.to_owned())),
+        TOOL_NAME | MERGE_TOOL_NAME | RETURN_TOOL_NAME => Refused::unread(place, call, fault),
+        _ => return None,
+    };
+    Some(refused.record(view.at))
+}
+
+impl Refused {
+    /// Returns what is recorded of a request to go elsewhere, or for what stands there, that could not be read.
+    fn unread(place: Place, call: &ToolCall, fault: &str) -> Self {
+        match call.name == MERGE_TOOL_NAME {
+            true => Refused::Merge(MergeRefused::new(Vec::new(), fault.to_owned(), place)),
+            false => Refused::Unread(UnreadRequest::new(place, fault, &call.arguments)),
+        }
+    }
+
+    fn record(&self, at: Timestamp) -> Record {
+        match self {
+            Refused::Unread(request) => notes::revert::unread(request, at),
+            Refused::Revert(record) => notes::revert::drained(record, at),
+            Refused::Merge(record) => notes::revert::merge_refused(record, at),
+            Refused::Pruning(record) => notes::revert::pruned(record, at),
+        }
+    }
 }
 
 /// Returns the calls of one name that have no result yet, each with its place.
@@ -104,14 +129,17 @@ fn place_of(node: NodeId, index: usize) -> CallPlace {
 
 impl Drained {
     fn outlines(&mut self, view: &View<'_>, reverts: &Reverts, turn: &OpenTurn<'_>) {
-        let tree = &view.state.tree;
+        let (tree, part) = (&view.state.tree, &view.state.revert);
+        // The same for all calls of the turn, and not to be had without looking through all moves.
+        let branches = LazyCell::new(|| {
+            let own = OwnBranches::of(tree, &part.notes, &part.drained);
+            outline_branches(&own, &part.notes)
+        });
         for (place, _) in open_calls(view, turn, OUTLINE_TOOL_NAME) {
             // Of the tree as it is: what a request of the same turn does comes after.
             let mut outline = trunkline_revert::outline(tree, mover(reverts), Some(&place));
             if reverts.merge || reverts.go {
-                let part = &view.state.revert;
-                let own = OwnBranches::of(tree, &part.notes, &part.drained);
-                outline = format!("{outline}\n{}", outline_branches(&own, &part.notes));
+                outline = format!("{outline}\n{}", *branches);
             }
             self.answers.push(CallAnswer::said(place.index as u32, outline));
         }
@@ -132,11 +160,7 @@ impl Drained {
                 Err(fault) => {
                     let (index, fault) = (place.index as u32, fault.to_string());
                     let call = calls[place.index];
-                    let refused = match call.name == MERGE_TOOL_NAME {
-                        true => Refused::Merge(MergeRefused::new(Vec::new(), fault.clone(), place)),
-                        false => Refused::Unread(UnreadRequest::new(place, &fault, &call.arguments)),
-                    };
-                    self.refused.push((index, refused));
+                    self.refused.push((index, Refused::unread(place, call, &fault)));
                     self.answers.push(CallAnswer::refused(index, fault));
                 }
             }
@@ -218,17 +242,15 @@ impl Drained {
 
     fn recalls(&mut self, view: &View<'_>, reverts: &Reverts, turn: &OpenTurn<'_>) {
         let (tree, part) = (&view.state.tree, &view.state.revert);
+        let by_rule = LazyCell::new(|| {
+            let rule = reverts.render.prune;
+            rule.map_or_else(Vec::new, |rule| rule.left_out_of(tree, trunkline_revert::turn(tree)))
+        });
         for (place, call) in open_calls(view, turn, RECALL_TOOL_NAME) {
             let index = place.index as u32;
-            let by_rule = reverts.render.prune.map(|_| {
-                let clock =
-                    trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
-                trunkline_revert::render_at(tree, &part.notes, &reverts.render, &clock).pruned
-            });
             let recalled =
                 parse_recalled(&call.arguments).map_err(|fault| fault.to_string()).and_then(|node| {
-                    let by_rule = by_rule.as_deref().unwrap_or_default();
-                    trunkline_revert::recall(tree, &part.prunings, by_rule, node)
+                    trunkline_revert::recall(tree, &part.prunings, &by_rule, node)
                         .map_err(|refusal| refusal.to_string())
                 });
             self.answers.push(match recalled {
@@ -283,13 +305,7 @@ impl Drained {
         results: &[NodeId],
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
-        let refused = self.refused.iter().map(|(_, refused)| match refused {
-            Refused::Unread(request) => notes::revert::unread(request, at),
-            Refused::Revert(record) => notes::revert::drained(record, at),
-            Refused::Merge(record) => notes::revert::merge_refused(record, at),
-            Refused::Pruning(record) => notes::revert::pruned(record, at),
-        });
-        let mut records: Vec<Record> = refused.collect();
+        let mut records: Vec<Record> = self.refused.iter().map(|(_, refused)| refused.record(at)).collect();
         let since = results.last().copied().unwrap_or(tree.head());
         let pruned = std::mem::take(&mut self.pruning).into_iter();
         records.extend(
