@@ -171,6 +171,15 @@ fn without_the_system(shown: &str) -> String {
 }
 
 #[test]
+fn a_temporary_folder_that_is_not_there_refuses_no_tool() {
+    let (mut scene, _endpoint) = scene(vec![]);
+    scene.set("TMPDIR", "/nowhere/tmp");
+    let said = scene.run(&["tools"]);
+    assert!(said.out.contains("uses") && said.out.contains("stamp"), "{}{}", said.out, said.err);
+    assert!(!said.err.contains("temporary folder"), "{}", said.err);
+}
+
+#[test]
 fn what_reads_runs_unasked_and_its_result_is_told() {
     let (scene, endpoint) = scene(vec![calls("uses", r#"{"word":"two"}"#), says("Line 2.")]);
     trust(&scene, "uses");
@@ -227,6 +236,59 @@ fn what_was_approved_does_not_run_once_it_has_changed() {
     assert!(!has(&scene, "evil.txt"));
     let told = &endpoint.requests()[1];
     assert!(told.contains("not run: there is no tool"), "{told}");
+}
+
+#[test]
+fn what_was_approved_does_not_run_as_something_else_that_was_trusted_meanwhile() {
+    let (scene, endpoint) = scene(vec![calls("stamp", "{}"), says("I see.")]);
+    trust(&scene, "stamp");
+    assert_eq!(scene.run(&["run", "stamp it", "-q"]).exit, Some(1));
+    write(&scene, "other.sh", "echo other > other.txt\n");
+    write(&scene, ".trunkline/tools/stamp.json", &STAMP.replace("stamp.sh", "other.sh"));
+    trust(&scene, "stamp");
+    scene.run(&["resolve", "p1", "apply"]);
+    assert_eq!(scene.ok(&["resume", "-q"]), "I see.\n");
+    assert!(!has(&scene, "stamp.txt") && !has(&scene, "other.txt"));
+    let told = &endpoint.requests()[1];
+    assert!(told.contains("not what was approved any more"), "{told}");
+}
+
+#[test]
+fn a_rule_names_a_tool_that_the_project_declares() {
+    let stages = r#"{"name": "bump", "description": "Bumps.", "access": "reads", "stages": true, "command": ["sh", "bump.sh"]}"#;
+    let (scene, endpoint) = scene(vec![
+        says("Hello."),
+        calls("bump", "{}"),
+        calls("uses", r#"{"word":"two"}"#),
+        says("Then not."),
+    ]);
+    write(&scene, ".trunkline/tools/bump.json", stages);
+    write(&scene, "bump.sh", "echo it ran >&2; echo '{\"edits\":[]}'\n");
+    write(&scene, "uses.sh", "#!/bin/sh\necho it ran\n");
+    ["bump", "uses"].iter().for_each(|name| trust(&scene, name));
+    scene.ok(&["run", "hello", "-q"]);
+    for wrong in [
+        &["deny", "--tool", "bum"][..],
+        &["allow", "--tool", "uses"],
+        &["ask", "--tool", "uses"],
+        &["deny", "--tool", "stamp", "--path", "src/**"],
+        &["allow", "--tool", "bump", "--command", "sh bump.sh"],
+    ] {
+        let said = scene.run(&[&["rules", "add"], wrong].concat());
+        assert_eq!(said.exit, Some(2), "{wrong:?}: {}{}", said.out, said.err);
+    }
+    for sound in [
+        &["allow", "--tool", "stamp", "--command", "sh stamp.sh"][..],
+        &["ask", "--tool", "stamp"],
+        &["deny", "--tool", "bump", "--path", "src/**"],
+        &["deny", "--tool", "bump"],
+        &["deny", "--tool", "uses", "--command", "./uses.sh"],
+    ] {
+        scene.ok(&[&["rules", "add"], sound].concat());
+    }
+    assert_eq!(scene.ok(&["resume", "-q", "-p", "go", "--yes"]), "Then not.\n");
+    let last = endpoint.requests().pop().expect("a request");
+    assert!(!last.contains("it ran") && last.matches("not run: forbidden by").count() == 2, "{last}");
 }
 
 #[test]
@@ -299,6 +361,8 @@ fn what_a_tool_stages_is_decided_on_like_other_edits() {
     assert_eq!(said.exit, Some(1), "one of its files a person decides on: {}", said.err);
     let shown = scene.ok(&["resolve", "p1"]);
     assert!(shown.contains("edit 2 files (+2 −1): a.txt, .trunkline/x"), "{shown}");
+    let told = "    [proposed by bump, a tool of this project: .trunkline/tools/bump.json]\n";
+    assert!(shown.contains(told), "{shown}");
     assert_eq!(scene.ok(&["resolve", "p1", "apply", "--only", "a.txt"]), "p1 applied\n");
     assert_eq!(fs::read_to_string(scene.work().join("a.txt")).expect("there"), "1\ntwo\n");
     assert!(!has(&scene, ".trunkline/x"));

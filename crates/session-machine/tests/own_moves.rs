@@ -440,7 +440,7 @@ fn what_tells_of_a_decision_or_a_refusal_is_not_left_out() {
             show results
                 01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789 / Staged as p1. Nothing is written yet: call `resolve` with action apply or discard and id "p1".
                 Applied p1. written
-                not run: there is no tool "nothing"; there are: edit, read, shell
+                not run: there is no tool "nothing"; there are: edit, read, shell, resolve, revert_to_state, list_revert_targets, prune_result, recall_result
                 pruning refused: n3 belongs to a proposal or a decision; such results cannot be left out; there is no result that could be left out now
                 pruning refused: n5 belongs to a proposal or a decision; such results cannot be left out; there is no result that could be left out now
                 pruning refused: n6 reports a call that was refused or did not run; such results cannot be left out; there is no result that could be left out now
@@ -580,10 +580,10 @@ fn without_its_own_call_none_of_them_is_there() {
             show tools
                 edit, read, shell, revert_to_state, list_revert_targets
             show results
-                not run: there is no tool "prune_result"; there are: edit, read, shell
-                not run: there is no tool "merge_left_branch"; there are: edit, read, shell
-                not run: there is no tool "return_to_branch"; there are: edit, read, shell
-                not run: there is no tool "recall_result"; there are: edit, read, shell
+                not run: there is no tool "prune_result"; there are: edit, read, shell, revert_to_state, list_revert_targets
+                not run: there is no tool "merge_left_branch"; there are: edit, read, shell, revert_to_state, list_revert_targets
+                not run: there is no tool "return_to_branch"; there are: edit, read, shell, revert_to_state, list_revert_targets
+                not run: there is no tool "recall_result"; there are: edit, read, shell, revert_to_state, list_revert_targets
             show tools
                 edit, read, shell, revert_to_state, list_revert_targets, prune_result, recall_result
             show tools

@@ -66,6 +66,8 @@ pub(crate) fn check(script: &str, expected: Expect) {
 /// plans                each run needs a plan that a person approves; `off` takes that back, for what goes on with the session
 /// closes               the model may ask for the end of its run; `off` takes that back
 /// tool own             a tool more, for which nobody is asked
+/// script               a tool `script`, which runs a command unasked and proposes
+/// means words          whatever command is called, this is what its tool says that it runs
 /// folder               the files of runs are looked at; commits: and committed; looks: around calls that may change some, too
 /// hook edit            the tool is told when what it has staged ends without having been applied
 /// hears p1 = words     and says this to that; or `!words`, as a failure; `crash`; or `kill`, which ends the process. Nothing unless told
@@ -145,6 +147,8 @@ pub(crate) struct Play {
     hushed: bool,
     /// The process ends before the next apply.
     killed: bool,
+    /// What every command means by now.
+    pub(crate) meant: Option<String>,
 }
 
 impl Play {
@@ -180,6 +184,7 @@ impl Play {
             watches: false,
             hushed: false,
             killed: false,
+            meant: None,
         }
     }
 
@@ -266,6 +271,12 @@ impl Play {
                 self.record(plan).unwrap();
             }
             "kill" => self.killed = true,
+            "means" => self.meant = Some(rest.to_owned()),
+            "script" => {
+                let spec = ToolSpec::new("script", "Runs a script that proposes", json!({"type": "object"}));
+                self.setup.catalogue.add(spec, Access::Proposes);
+                self.setup.complete();
+            }
             "hush" => self.hushed = true,
             "tell" => self.hushed = false,
             "show" => self.show(rest),

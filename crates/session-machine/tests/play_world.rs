@@ -91,17 +91,19 @@ impl Play {
         let (base, queue, looks) = (self.base.clone(), &self.state.resolve.queue, self.looks);
         let (mut committed, mut message) = (self.committed.clone(), self.message.clone());
         let mut touched = self.touched.clone();
-        let mut begun_at = None;
+        let (mut begun_at, meant) = (None, self.meant.clone());
         let learned = find_out(&self.view(), act, |question| {
             let kept = |id: &ProposalId| queue.get(*id).map(change_of);
             Ok(match question {
                 Question::Calls(calls) => {
                     let gate = |arguments: &Map<String, Value>| {
                         let command = arguments.get("command")?.as_str()?;
+                        let command = meant.as_deref().unwrap_or(command);
                         Some(Gate::new(format!("run {command}"), command).of_command(command))
                     };
                     let declared = calls.iter().map(|call| match call.tool.as_str() {
                         "shell" if call.asks_gate => Ok(gate(&call.arguments)),
+                        "script" if call.asks_gate => Ok(gate(&call.arguments).map(Gate::unasked)),
                         _ => Ok(None),
                     });
                     Answer::Calls(declared.collect())

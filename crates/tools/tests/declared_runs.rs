@@ -127,7 +127,9 @@ fn what_is_declared_to_read_can_write_nothing_but_its_temporary_folder() {
         return;
     }
     assert_eq!(tool.access(), Access::ReadOnly);
-    assert!(tool.gate(&object(json!({"word": "a"}))).is_none(), "it runs unasked");
+    let gate = tool.gate(&object(json!({"word": "a"}))).unwrap();
+    assert!(gate.runs_unasked && gate.effect == Effect::Pure, "it runs unasked, unless a rule forbids it");
+    assert_eq!(gate.command.as_deref(), Some("./write.sh -- a"));
     assert_eq!(tool.effects(&object(json!({"word": "a"}))).class, EffectClass::Pure);
     for place in [
         "x",
@@ -193,6 +195,7 @@ fn without_landlock_what_should_read_is_asked_about_like_a_command() {
     let tool = tool.into_tool(trusted(&scene));
     assert_eq!(tool.access(), Access::Exclusive);
     let gate = tool.gate(&object(json!({"word": "a b"}))).unwrap();
+    assert!(!gate.runs_unasked);
     assert_eq!(gate.command.as_deref(), Some("./echo.sh -- 'a b'"));
 }
 

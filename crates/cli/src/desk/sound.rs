@@ -5,9 +5,12 @@
 
 use std::path::Path;
 
+use trunkline_runtime::Access;
 use trunkline_runtime::resolve_queue::{Effect, Rule, RuleTarget, RuleVerdict};
 use trunkline_runtime::session_machine::setup::close_request::NAME;
+use trunkline_tools::{CodingTools, TrustedTools};
 
+use crate::desk::declared;
 use crate::term::text::one_line;
 
 /// The tool that runs commands.
@@ -62,8 +65,15 @@ pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
             .to_owned());
     }
     let literal = rule.tool.as_deref().filter(|tool| !tool.contains(['*', '?']));
+    let own = match literal {
+        Some(tool) if !in_the_box(tool) => own(folder),
+        _ => Vec::new(),
+    };
+    if let Some((tool, access)) = own.iter().find(|(name, _)| Some(name.as_str()) == literal) {
+        return of_own_tool(rule, tool, *access, folder);
+    }
     if let Some(tool) = literal {
-        of_tool(tool)?;
+        of_tool(tool, &own)?;
     }
     if literal == Some(NAME) && !rule.effects.is_empty() && !rule.effects.contains(&Effect::Pure) {
         return Err(format!("{NAME} changes nothing by itself; leave out the effect"));
@@ -83,7 +93,38 @@ pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
     }
 }
 
-fn of_tool(tool: &str) -> Result<(), String> {
+fn in_the_box(tool: &str) -> bool {
+    ASKING.contains(&tool) || LOOKING.contains(&tool) || tool == NAME
+}
+
+/// Returns the tools that the project of a folder declares, trusted or not, and what each does here: a rule may come before the trust.
+fn own(folder: Option<&Path>) -> Vec<(String, Access)> {
+    let Some(tools) = folder.and_then(|folder| CodingTools::new(folder).ok()) else { return Vec::new() };
+    let found = declared::read(&tools).tools.into_iter();
+    // Never run: where trust is kept does not matter.
+    found.map(|tool| (tool.name().to_owned(), tool.into_tool(TrustedTools::at("nowhere")).access())).collect()
+}
+
+/// Judges a rule for a tool that the project declares.
+fn of_own_tool(rule: &Rule, tool: &str, access: Access, folder: Option<&Path>) -> Result<(), String> {
+    match (&rule.target, access) {
+        (_, Access::ReadOnly) if rule.verdict != RuleVerdict::Deny => {
+            Err(format!("{tool} is declared to read and runs unasked; a rule can only deny it"))
+        }
+        (Some(RuleTarget::Command(_)), Access::Proposes) if rule.verdict != RuleVerdict::Deny => {
+            Err(format!(
+                "{tool} runs unasked; a rule can deny its command, or be about the files that it proposes to change"
+            ))
+        }
+        (Some(RuleTarget::Path(pattern)), Access::Proposes) => of_path(&pattern.to_string(), folder),
+        (Some(RuleTarget::Path(_)), _) => {
+            Err(format!("{tool} goes by its command and not by a path; leave out the one or the other"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_tool(tool: &str, own: &[(String, Access)]) -> Result<(), String> {
     // With it a model asks for the end of its run: a rule decides on that only where it names this tool.
     if ASKING.contains(&tool) || tool == NAME {
         return Ok(());
@@ -101,7 +142,11 @@ fn of_tool(tool: &str) -> Result<(), String> {
     let near = || ASKING.into_iter().find(|name| is_near(name, &tool.to_lowercase()));
     Err(match same.or_else(other).or_else(near) {
         Some(meant) => format!("there is no tool {shown:?}; did you mean {meant}?"),
-        None => format!("there is no tool {shown:?}; there are {}", ASKING.join(", ")),
+        None => {
+            let own = own.iter().map(|(name, _)| name.as_str());
+            let names: Vec<&str> = ASKING.into_iter().chain(own).collect();
+            format!("there is no tool {shown:?}; there are {}", names.join(", "))
+        }
     })
 }
 

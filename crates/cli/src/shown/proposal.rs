@@ -9,6 +9,9 @@ use crate::shown::call::{label_of, named};
 use crate::term::style::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::term::text::{cut, first_lines, one_line, safe};
 
+/// So many lines are shown beside a diff; no tool in the box says more.
+const REMARKS: usize = 12;
+
 /// Returns a proposal as a person needs it to decide, and how many lines of it are missing.
 pub(crate) fn preview(entry: &Entry<Value>, limit: usize) -> (String, usize) {
     preview_within(entry, limit, usize::MAX)
@@ -35,6 +38,10 @@ pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -
     };
     let missing = match &proposal.preview.diff {
         Some(_) => {
+            // What a diff cannot say: what was left out, and which tool of the project proposed it.
+            for line in remarks(&proposal.preview.text) {
+                shown.push_str(&format!("    {}\n", cut(&safe(line), width)));
+            }
             let (diff, missing) = style::diff(&text, "    ", limit);
             shown.push_str(&diff);
             missing
@@ -51,6 +58,11 @@ pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -
         shown.push_str(&paint(DIM, &format!("    … {missing} more lines\n")));
     }
     (shown, missing + long)
+}
+
+/// Returns the lines in brackets of a preview's text. The others name the files, and the diff does so too.
+fn remarks(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| line.starts_with('[')).take(REMARKS)
 }
 
 pub(crate) fn state_style(state: State) -> anstyle::Style {

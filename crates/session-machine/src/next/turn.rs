@@ -209,7 +209,7 @@ fn judge(
     if may_have_worked(state, setup, place, call) {
         return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
     }
-    let arguments = match setup.catalogue.arguments(call, outcome) {
+    let arguments = match setup.catalogue.arguments(call, outcome, &setup.tools) {
         Ok(arguments) => arguments,
         Err(text) => return Judged::Answer(text),
     };

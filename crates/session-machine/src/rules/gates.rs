@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Approval, Effect, Event as QueueEvent, NextDecision, Preview, QueueError, RuleVerdict,
+    ActorKind, Approval, Effect, Entry, Event as QueueEvent, NextDecision, Preview, QueueError, RuleVerdict,
     State as At, Supersession,
 };
 use trunkline_session_store::Record;
@@ -57,6 +57,11 @@ pub(crate) fn gate(
             NextDecision::Approve | NextDecision::Forbid => Gated::Approve(*id),
             NextDecision::Person | NextDecision::Model | NextDecision::GiveUp => Gated::Waiting(*id),
         },
+        // What a tool means by a call may be another thing by now, as when a project has declared it again.
+        At::Approved if is_another(approved_command(entry), tool.2) => Gated::Refused(
+            "not run: what it would run is not what was approved any more; call it again, so that this is decided on"
+                .to_owned(),
+        ),
         At::Approved => Gated::Free(Some(*id)),
         At::Discarded => {
             let (by, reason) = match &entry.decision {
@@ -80,7 +85,8 @@ pub(crate) fn gate(
     }
 }
 
-/// Returns whether it counts what a call's tool says has to be approved: it was not asked about yet, and may have to be.
+/// Returns whether it counts what a call's tool says has to be approved: it was not asked about yet, and may have to be; or a command
+/// was approved, and has to be the one that runs.
 pub(crate) fn asks_the_tool(
     setting: &Setting,
     part: &Part,
@@ -88,11 +94,27 @@ pub(crate) fn asks_the_tool(
     place: &CallPlace,
     at: Timestamp,
 ) -> bool {
-    let is_new = !part.gates.contains_key(&(place.node, place.index));
+    let id = part.gates.get(&(place.node, place.index));
+    let is_new = id.is_none();
+    let approved = id.and_then(|id| part.queue.get(*id)).filter(|entry| entry.state == At::Approved);
+    if approved.and_then(approved_command).is_some() {
+        return true;
+    }
     let may_matter = || {
         setting.approval == Approval::Person || rules_count(part, at) || guarded::is_named(access, arguments)
     };
     is_new && may_matter()
+}
+
+/// Returns the command that was shown to who approved a call. Calls of earlier versions have none.
+fn approved_command(entry: &Entry<Value>) -> Option<&str> {
+    entry.proposal.payload.get("command").and_then(Value::as_str)
+}
+
+/// Whether a tool says by now that it runs another command than this one.
+fn is_another(approved: Option<&str>, gate: Option<&Gate>) -> bool {
+    let now = gate.and_then(|gate| gate.command.as_deref());
+    approved.zip(now).is_some_and(|(approved, now)| approved != now)
 }
 
 fn rules_count(part: &Part, at: Timestamp) -> bool {
@@ -128,9 +150,12 @@ fn gate_new(
         return if guarded || forbidden { Gated::Ask(asked) } else { Gated::Free(None) };
     };
     let asked = asked(gate.clone());
-    let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
-    let is_free = silent && !guarded && setting.approval != Approval::Person;
-    if is_free { Gated::Free(None) } else { Gated::Ask(asked) }
+    let judged = judge_call(&part.rules, &asked, at);
+    let is_free = match gate.runs_unasked {
+        true => judged.verdict != RuleVerdict::Deny,
+        false => judged.rules.is_empty() && setting.approval != Approval::Person,
+    };
+    if is_free && !guarded { Gated::Free(None) } else { Gated::Ask(asked) }
 }
 
 /// Returns the proposal for a call that needs a decision, and the note that ties the two together.

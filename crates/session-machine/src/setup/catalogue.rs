@@ -81,14 +81,16 @@ impl Catalogue {
         self.tools.values().map(|entry| &entry.spec)
     }
 
-    /// Returns the arguments of a call whose tool is there and that is whole, or what the model is told instead.
+    /// Returns the arguments of a call whose tool is there and that is whole, or what the model is told instead. `offered` are
+    /// all tools that it has, those of layers too.
     pub(crate) fn arguments(
         &self,
         call: &ToolCall,
         outcome: CallOutcome,
+        offered: &[ToolSpec],
     ) -> Result<Map<String, Value>, String> {
         if !self.has(&call.name) {
-            let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+            let known: Vec<&str> = offered.iter().map(|spec| spec.name.as_str()).collect();
             return Err(format!(
                 "not run: there is no tool {:?}; there are: {}",
                 call.name,

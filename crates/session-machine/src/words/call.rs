@@ -54,18 +54,28 @@ pub struct Gate {
     pub effect: Effect,
     /// The command that would be run, as a shell gets it: rules for commands go by it.
     pub command: Option<String>,
+    /// Whether the call runs unasked, unless a rule forbids it: of a tool that only reads or proposes.
+    pub runs_unasked: bool,
 }
 
 impl Gate {
     /// A gate for something that nothing undoes, and that rules know only by its tool.
     pub fn new(label: impl Into<String>, preview: impl Into<String>) -> Self {
-        Gate { label: label.into(), preview: preview.into(), effect: Effect::Irreversible, command: None }
+        let (label, preview) = (label.into(), preview.into());
+        Gate { label, preview, effect: Effect::Irreversible, command: None, runs_unasked: false }
     }
 
     /// A gate for a command.
     #[must_use]
     pub fn of_command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
+        self
+    }
+
+    /// A gate for what changes nothing: nobody is asked about it, and it does not begin if a rule forbids it.
+    #[must_use]
+    pub fn unasked(mut self) -> Self {
+        (self.effect, self.runs_unasked) = (Effect::Pure, true);
         self
     }
 }

@@ -36,9 +36,6 @@ impl Tool for Offered {
     }
 
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
-        if self.runs_unasked() {
-            return None;
-        }
         // What is refused in any case is no question.
         let words = template::fill(&self.tool.definition, arguments).ok()?;
         let line = template::line(&self.tool.definition.program, &words);
@@ -58,7 +55,8 @@ impl Tool for Offered {
             self.tool.sandbox.describe()
         ));
         let label = format!("{}: {}", self.tool.name(), shown::line(&line, 100));
-        Some(Gate::new(label, preview).of_command(line))
+        let gate = Gate::new(label, preview).of_command(line);
+        Some(if self.runs_unasked() { gate.unasked() } else { gate })
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
