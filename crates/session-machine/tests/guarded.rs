@@ -100,7 +100,7 @@ fn no_rule_that_allows_outranks_it_and_one_that_forbids_does() {
               ask about p1
             show decisions
                 p1 proposed
-                p2 discarded, decided by harness: forbidden by r2
+                p2 discarded, decided by harness r2: forbidden by r2
             show rules
                 r1 allow used 0
                 r2 deny used 1
