@@ -462,7 +462,7 @@ impl World {
                 Some(Err(refusal)) => (refusal.clone(), true),
                 None => {
                     let request = PruneRequest::parse(&call.arguments, place).expect("it is whole");
-                    match plan_pruning(&self.tree, &self.prunings, &request, |_, _| false) {
+                    match plan_pruning(&self.tree, &self.prunings, &request, |_, _| None) {
                         Ok(plan) => {
                             pruned.push(plan.clone());
                             (plan.result_text(), false)

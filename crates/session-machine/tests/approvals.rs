@@ -1,7 +1,7 @@
 //! Who decides: on commands, which wait as calls, and on edits, which wait as proposals.
 
 use expect_test::expect;
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline_message_tree::{
     Author, Content, Message, MessageTree, Origin, Role, Timestamp, ToolCall, ToolSpec,
 };
@@ -15,7 +15,7 @@ use trunkline_session_machine::state::State;
 use trunkline_session_machine::{Access, Approval, Gate};
 use trunkline_session_store::Record;
 
-use crate::play::check;
+use crate::play::{check, play};
 
 #[test]
 fn a_command_waits_for_a_person_and_runs_once_it_is_approved() {
@@ -430,4 +430,30 @@ fn an_answer_without_the_gate_lets_nothing_run_once_the_gate_counts() {
     assert!(matches!(pass(&mut setup, Approval::Person, &known), Ok(Step::Gate(..))));
     // The other way about costs nothing: what was asked too much is known.
     assert!(matches!(pass(&mut setup, Approval::Always, &known), Ok(Step::Run(_))));
+}
+
+/// What a person wrote after a kill may be all that differs: nothing tells how much of it is the run's, and nothing is put back over it.
+#[test]
+fn a_file_that_somebody_wrote_while_an_apply_was_cut_off_cannot_be_rolled_back() {
+    let played = play(
+        r#"
+        folder
+        file a = old
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: done
+        hush
+        > do it
+        approve p1
+        crash p1
+        file a = mine
+        resume
+        "#,
+    );
+    let lefts = played.log.iter().filter_map(|record| match record {
+        Record::Note(note) if note.kind == "left" => serde_json::from_str::<Value>(&note.body).ok(),
+        _ => None,
+    });
+    let left = lefts.last().expect("the run has ended");
+    assert_eq!((&left["files"], &left["unknown"]), (&json!([]), &json!(["a"])));
 }

@@ -28,7 +28,7 @@ fn a_task_is_tried_again_as_often_as_it_may_be_and_is_never_done_by_it() {
             show results
                 A rule of the person you work for approved it: another run tries again.
                 A rule of the person you work for approved it: another run tries again.
-                not asked: the task "Clean up" was tried again as often as it may be (2); raise that bound, or abandon the run
+                not asked: the task "Clean up" has used all of its retries (2); allow more, or abandon the run
                 A rule of the person you work for approved it: the run is put down here.
             show task
                 Clean up running, retries 2
@@ -100,9 +100,9 @@ fn a_bound_that_is_lowered_meanwhile_is_held_to_whoever_approves() {
             bound retries 0
                 + decision/task_bounds
             approve p1
-                the task "Clean up" was tried again as often as it may be (0); raise that bound, or abandon the run
+                the task "Clean up" has used all of its retries (0); allow more, or abandon the run
             show results
-                not done: the task "Clean up" was tried again as often as it may be (0); raise that bound, or abandon the run
+                not done: the task "Clean up" has used all of its retries (0); allow more, or abandon the run
             show decisions
                 p1 superseded
             show task

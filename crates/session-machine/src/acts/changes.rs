@@ -155,7 +155,8 @@ fn left(view: &View<'_>, asked: &mut Asked<'_>, run: &OpenRun, found: &Found) ->
         // What the run found of these does not matter any more.
         files.extend(states(Vec::new(), None, &theirs)?.unwrap_or_default());
     }
-    files.retain(|file| !found.mixed.contains(&file.path));
+    let dropped = written::dropped(&view.state.resolve, run.opened);
+    files.retain(|file| !found.mixed.contains(&file.path) && !dropped.contains(&file.path));
     let known: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let unknown = paths.into_iter().chain(theirs).filter(|path| !known.contains(path.as_str())).collect();
     Ok(Some(Left { run: run.record.id().to_string(), base, tree, files, unknown }))

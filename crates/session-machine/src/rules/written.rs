@@ -104,6 +104,14 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<Touched> {
     touched
 }
 
+/// Returns the files of attempts that were dropped after they had begun, as where somebody else had written to one meanwhile: how
+/// much of what stands there is the run's own nobody can tell.
+pub(crate) fn dropped(part: &Part, since: u64) -> BTreeSet<String> {
+    let ended = |entry: &&Entry<Value>| !matches!(entry.state, At::Applied | At::Applying | At::Unknown);
+    let dropped = attempted(part, since).filter(ended);
+    dropped.flat_map(|entry| entry.part().map(str::to_owned)).collect()
+}
+
 /// Returns the files that applied proposals have moved after `since`: by the new path, the one that each had before the first move.
 pub(crate) fn moved(part: &Part, since: u64) -> BTreeMap<String, String> {
     let mut ours: Vec<(u64, Id)> =
