@@ -54,7 +54,8 @@ pub(crate) struct Terms {
     /// How a model that decides on its own edits is brought to it; the session keeps this [default: remind]
     #[arg(long, value_name = "HOW")]
     pub(crate) tool_choice: Option<ToolChoice>,
-    /// How many tokens a prompt of the model may have: older messages are summed up before it is full
+    /// For how many tokens prompts are meant: older messages are summed up before one is full, and a result longer than that is cut.
+    /// Newest results that are too long together go out as they are
     #[arg(long, value_name = "N")]
     pub(crate) window: Option<u64>,
     /// Stop after N requests to the model; with a task, after N answers in all its runs [default: 50 requests]
