@@ -186,6 +186,7 @@ fn what_reads_runs_unasked_and_its_result_is_told() {
     let said = scene.run(&["run", "where is two"]);
     // Where the kernel has no Landlock it waits like a command.
     if !said.err.contains("(Landlock)") {
+        eprintln!("SKIPPED: without Landlock nothing runs unasked");
         assert_eq!(said.exit, Some(1), "{}", said.err);
         return;
     }
@@ -355,9 +356,6 @@ fn what_a_tool_stages_is_decided_on_like_other_edits() {
     );
     trust(&scene, "bump");
     let said = scene.run(&["run", "bump", "--yes"]);
-    if !said.err.contains("(Landlock)") {
-        return;
-    }
     assert_eq!(said.exit, Some(1), "one of its files a person decides on: {}", said.err);
     let shown = scene.ok(&["resolve", "p1"]);
     assert!(shown.contains("edit 2 files (+2 −1): a.txt, .trunkline/x"), "{shown}");

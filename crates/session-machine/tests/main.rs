@@ -41,5 +41,6 @@ mod staged_edits;
 mod stalls;
 mod tasks;
 mod turns;
+mod unasked;
 mod verdicts;
 mod waiting_commands;

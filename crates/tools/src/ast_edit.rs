@@ -72,7 +72,6 @@ impl AstEdit {
 
 impl Editor for AstEdit {
     fn spec() -> ToolSpec {
-        let names: Vec<&str> = GRAMMARS.iter().map(|grammar| grammar.name).collect();
         call::spec(
             NAME,
             "Proposes to replace every piece of code of one shape, in many files, as one change. `pattern` is code in which \
@@ -80,7 +79,8 @@ impl Editor for AstEdit {
              does not matter. `replacement` may use the same names. Code inside macros is not found. At most 1000 matches in \
              64 files. Nothing is written until the proposal is approved.",
             json!({
-                "language": {"type": "string", "enum": names},
+                // No `enum`: who names another one is told all that there are.
+                "language": {"type": "string", "description": format!("one of {}", languages())},
                 "pattern": {"type": "string", "description": "one whole expression, statement or item"},
                 "replacement": {"type": "string", "description": "what comes in its place; empty to remove it"},
                 "path": {"type": "string", "description": "the file or folder to search; the whole workspace if not given"},
@@ -130,12 +130,16 @@ impl Editor for AstEdit {
     }
 }
 
+/// The languages that this build has.
+fn languages() -> String {
+    GRAMMARS.iter().map(|grammar| grammar.name).collect::<Vec<_>>().join(", ")
+}
+
 fn search(root: &Root, arguments: &Arguments, cancel: &Cancel) -> Result<Found, String> {
     let watch = Watch::new(TIME, cancel);
-    let grammars = || GRAMMARS.iter().map(|grammar| grammar.name).collect::<Vec<_>>().join(", ");
     let grammar = GRAMMARS.iter().find(|grammar| grammar.name == arguments.language);
     let grammar = grammar
-        .ok_or_else(|| format!("there is no language {:?}; there are {}", arguments.language, grammars()))?;
+        .ok_or_else(|| format!("there is no language {:?}; there are {}", arguments.language, languages()))?;
     let rewrite = Rewrite::new(grammar, &arguments.pattern, &arguments.replacement)?;
     let start = root.existing(arguments.path.as_deref().unwrap_or("."))?;
     let files = walk::files(root, &start, arguments.glob.as_deref(), cancel)?;

@@ -138,4 +138,10 @@ pub enum ToolsError {
         /// What was found there.
         path: PathBuf,
     },
+    /// It is the folder in which a project keeps its tools, or lies in it.
+    #[error("{} lies in .trunkline, where a project keeps what later runs go by; work in the project's folder", path.display())]
+    InDeclarations {
+        /// The folder.
+        path: PathBuf,
+    },
 }

@@ -81,6 +81,10 @@ impl Root {
         if !path.is_dir() {
             return Err(ToolsError::NotAFolder { path });
         }
+        // What is written there a person decides on, and is known by the folder's name in its path: seen from inside it has none.
+        if path.components().any(|name| name.as_os_str().eq_ignore_ascii_case(crate::command::kept::FOLDER)) {
+            return Err(ToolsError::InDeclarations { path });
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| fault(errno.into()))?;
         let given = std::path::absolute(given).map_err(fault)?;

@@ -316,3 +316,16 @@ fn a_hard_link_is_cut_instead_of_written_through() {
     assert_eq!(scene.read("file").as_deref(), Some("new\n"));
     assert_eq!(fs::read_to_string(scene.outside("key")).unwrap(), "old\n");
 }
+
+#[test]
+fn the_folder_of_what_later_runs_go_by_is_no_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    for inside in [".trunkline", ".trunkline/tools", "sub/.Trunkline"] {
+        let inside = folder.path().join(inside);
+        fs::create_dir_all(&inside).unwrap();
+        let Err(refused) = trunkline_tools::CodingTools::new(&inside) else { panic!("{}", inside.display()) };
+        assert!(refused.to_string().ends_with("work in the project's folder"), "{refused}");
+    }
+    fs::create_dir(folder.path().join(".trunkline-x")).unwrap();
+    assert!(trunkline_tools::CodingTools::new(folder.path().join(".trunkline-x")).is_ok());
+}

@@ -15,6 +15,7 @@ mod checkpoints;
 mod command_surroundings;
 mod containment;
 mod declared;
+mod declared_bound;
 mod declared_runs;
 mod effects;
 mod evidence;
