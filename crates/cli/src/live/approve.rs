@@ -85,7 +85,7 @@ impl Decider for AtTerminal {
         if let Some(request) = CloseRequest::of_proposal(&proposal.proposal) {
             tell(&format!("\n{}", preview(proposal, usize::MAX).0));
             let words = Words(request.close.words().to_owned());
-            return planned::decide(&words, &mut lines, &self.keyboard).await;
+            return planned::decide(&words, lines, &self.keyboard).await;
         }
         let (shown, more) = preview(proposal, SHOWN_LINES);
         tell(&format!("\n{shown}"));
