@@ -450,10 +450,10 @@ fn a_file_that_somebody_wrote_while_an_apply_was_cut_off_cannot_be_rolled_back()
         resume
         "#,
     );
-    let lefts = played.log.iter().filter_map(|record| match record {
+    let mut lefts = played.log.iter().filter_map(|record| match record {
         Record::Note(note) if note.kind == "left" => serde_json::from_str::<Value>(&note.body).ok(),
         _ => None,
     });
-    let left = lefts.last().expect("the run has ended");
+    let left = lefts.next_back().expect("the run has ended");
     assert_eq!((&left["files"], &left["unknown"]), (&json!([]), &json!(["a"])));
 }

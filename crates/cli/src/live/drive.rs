@@ -444,6 +444,6 @@ fn exit_of(stop: &Stop) -> Exit {
 
 /// Returns whether these words are the newest that a person has said.
 fn is_said(tree: &MessageTree, words: &str) -> bool {
-    let newest = tree.trunk().messages().filter(|message| message.author == Author::Person).next_back();
+    let newest = tree.trunk().messages().rfind(|message| message.author == Author::Person);
     newest.is_some_and(|message| message.text() == words)
 }
