@@ -29,6 +29,7 @@ mod own_moves;
 mod plan_texts;
 mod plans;
 mod play;
+mod play_acts;
 mod play_lines;
 mod play_shown;
 mod play_world;

@@ -13,18 +13,16 @@ use trunkline_message_tree::{
     Message, MessageList, MessageTree, NodeId, Origin, Part, Timestamp, ToolChoice, ToolResult, ToolSpec,
 };
 use trunkline_providers::{Request, Support};
-use trunkline_resolve_queue::{Outcome, ProposalId, Rule, Scope, Verdict, resolve_tool};
+use trunkline_resolve_queue::{ProposalId, Rule, Scope, Verdict};
 use trunkline_revert::{CacheGrain, CompactPolicy, Prompts, Rates};
-use trunkline_session_machine::acts::apply::{self, Begun, Ended};
+use trunkline_session_machine::acts::apply::{self, Begun};
 use trunkline_session_machine::acts::asked::Asked;
 use trunkline_session_machine::acts::calls::{self, Returned};
 use trunkline_session_machine::acts::look;
 use trunkline_session_machine::acts::plan::Plan;
 use trunkline_session_machine::acts::question::Pause;
 use trunkline_session_machine::acts::recorded::complete;
-use trunkline_session_machine::acts::recover::{self, Sight};
 use trunkline_session_machine::acts::reply::{self, Came};
-use trunkline_session_machine::acts::resolve::{self, Carried, Next};
 use trunkline_session_machine::acts::view::View;
 use trunkline_session_machine::acts::{
     close, close_request, decide, expire, hold, late, moves, open, propose, settle, stage, task,
@@ -146,7 +144,7 @@ pub(crate) struct Play {
     /// Nothing is told.
     hushed: bool,
     /// The process ends before the next apply.
-    killed: bool,
+    pub(crate) killed: bool,
     /// What every command means by now.
     pub(crate) meant: Option<String>,
 }
@@ -513,50 +511,6 @@ impl Play {
         panic!("no end:\n{}", self.told)
     }
 
-    fn look_up(&mut self, id: ProposalId, sight: Sight) -> Result<(), RuntimeError> {
-        match self.perform(|view, asked| recover::settle(view, asked, id, sight))? {
-            Some(kept) => self.perform(|view, asked| recover::settle_tidied(view, asked, (id, &kept), sight)),
-            None => Ok(()),
-        }
-    }
-
-    fn resolve(&mut self, place: &CallPlace, arguments: &str, cancelled: bool) -> Result<(), RuntimeError> {
-        let taken_up = resolve::take_up(&self.view(), place);
-        let next = match taken_up {
-            Some(plan) => self.record(plan)?,
-            None => match resolve_tool::parse_arguments(arguments) {
-                Ok(meant) => self.perform(|view, _| resolve::resolve(view, place, &meant))?,
-                Err(fault) => {
-                    let plan = resolve::answer(&self.view(), place, fault.to_string());
-                    self.record(plan)?
-                }
-            },
-        };
-        let Next::CarryOn(id) = next else { return Ok(()) };
-        match self.perform(|view, _| resolve::carry_on(view, id, place, cancelled))? {
-            Carried::Done => Ok(()),
-            Carried::Apply => self.apply(id, Some(place)),
-            Carried::CallHook => self.call_hook(id, Some(place)),
-        }
-    }
-
-    fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
-        if std::mem::take(&mut self.killed) {
-            return Err(RuntimeError::Refused { reason: "killed".to_owned() });
-        }
-        let begun = self.perform(|view, asked| apply::begin(view, asked, id, call))?;
-        let Begun::Attempt(attempt) = begun else { return Ok(()) };
-        let (outcome, words) = match self.write(id) {
-            true => (Outcome::Applied, "written"),
-            false => (Outcome::Failed { reason: "the disk is full".to_owned() }, "full"),
-        };
-        let ended = Ended { attempt, outcome, words: words.to_owned() };
-        match self.perform(|view, asked| apply::end(view, asked, &ended, call))? {
-            Some(kept) => self.perform(|view, asked| apply::end_tidied(view, asked, (&ended, &kept), call)),
-            None => Ok(()),
-        }
-    }
-
     /// Returns what happens next; a fold of the whole log has to say the same.
     fn next(&mut self, facts: &Facts) -> Result<Step, RuntimeError> {
         let step = self.find_out(|view, asked| next(view, asked, facts))?;
@@ -586,7 +540,7 @@ impl Play {
         self.record(plan)
     }
 
-    fn record<T>(&mut self, plan: Plan<T>) -> Result<T, RuntimeError> {
+    pub(crate) fn record<T>(&mut self, plan: Plan<T>) -> Result<T, RuntimeError> {
         let mut records = plan.records;
         complete(&self.state, &self.setup, &mut records)?;
         for record in records {

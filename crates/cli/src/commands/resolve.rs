@@ -89,16 +89,6 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             return Err(Fault::new(format!("{} was put aside and cannot be decided any more", entry.id))
                 .hint(format!("the model can propose it again: {resume}")));
         }
-        State::Approved if verdict == Verdict::Discard => {
-            return Err(Fault::new(format!(
-                "{} is approved, and what was approved is carried out first",
-                entry.id
-            ))
-            .hint(format!(
-                "do that with `{resume}`, then take it back with `{}`",
-                place.command(&format!("resolve {} undo -s {name}", entry.id))
-            )));
-        }
         State::Discarded if verdict == Verdict::Discard && !args.reason.is_empty() => {
             tell("it was discarded before this; what was said then stands\n");
         }
@@ -140,6 +130,12 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             return Err(Fault::new(reason.clone()).hint(format!(
                 "what came with an import is void; the model can propose it again: {resume}"
             )));
+        }
+        // It is approved, and no process is carrying that out: one has died before it.
+        Came::Refused(reason) if in_person && verdict == Verdict::Discard && is_approved(entry) => {
+            let undo = place.command(&format!("resolve {} undo -s {name}", entry.id));
+            return Err(Fault::new(reason.clone())
+                .hint(format!("carry it out with `{resume}`, then take it back with `{undo}`")));
         }
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
