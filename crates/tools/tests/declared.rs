@@ -249,6 +249,21 @@ fn what_is_started_is_a_program_that_can_be_named() {
     "#]].assert_eq(&all);
 }
 
+/// A program goes by the name under which it is started, and whoever can write in the project chooses what that name is a link to.
+#[test]
+fn a_link_of_the_project_to_a_program_elsewhere_is_refused_by_its_whole_path_too() {
+    let project = project(&[]);
+    let link = project.root().join("sh");
+    symlink("/bin/sh", &link).unwrap();
+    let defined = defined(&json!({"command": [link, "--", "{word}"]}));
+    fs::create_dir_all(project.root().join(".trunkline/tools")).unwrap();
+    project.write(".trunkline/tools/say.json", defined.to_string());
+    expect![[r#"
+        .trunkline/tools/say.json REFUSED: the program ROOT/sh is a link that leads out of the project
+    "#]]
+    .assert_eq(&told(&project));
+}
+
 #[test]
 fn the_rest_is_bounded_too() {
     check(

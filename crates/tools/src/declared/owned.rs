@@ -82,14 +82,26 @@ fn program(root: &Root, sandbox: &Sandbox, named: &str) -> Result<(PathBuf, Path
     let (start, found) = if !named.contains('/') {
         let path = absolute_path();
         let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-        let there = folders.iter().map(|folder| folder.join(named)).find(|path| is_program(path));
-        let there = there.ok_or_else(|| {
-            format!("there is no program {shown} on the PATH; one of the project is written with its folder, such as ./{shown}")
+        let mut there: Vec<PathBuf> =
+            folders.iter().map(|folder| folder.join(named)).filter(|path| is_program(path)).collect();
+        // A program goes by the name under which it is started, so a link to it must not stand where a command can make one.
+        let unsafe_place = there.first().and_then(|path| written_by_commands(root, sandbox, path));
+        there.retain(|path| written_by_commands(root, sandbox, path).is_none());
+        let there = there.into_iter().next().ok_or_else(|| match unsafe_place {
+            Some(folder) => lies_in(&shown, &folder),
+            None => format!(
+                "there is no program {shown} on the PATH; one of the project is written with its folder, such as ./{shown}"
+            ),
         })?;
         let found = fs::canonicalize(&there).map_err(cannot)?;
         (there, found)
     } else if Path::new(named).is_absolute() {
-        (PathBuf::from(named), fs::canonicalize(named).map_err(cannot)?)
+        let (start, found) = (PathBuf::from(named), fs::canonicalize(named).map_err(cannot)?);
+        let folder = start.parent().and_then(|folder| fs::canonicalize(folder).ok()).unwrap_or_default();
+        if folder.starts_with(root.path()) && !found.starts_with(root.path()) {
+            return Err(format!("the program {shown} is a link that leads out of the project"));
+        }
+        (start, found)
     } else {
         let found = root.full(&root.existing(named)?);
         // Without the `.` of `./lint.sh`, which the program would be told as its name.
@@ -101,12 +113,23 @@ fn program(root: &Root, sandbox: &Sandbox, named: &str) -> Result<(PathBuf, Path
     if !found.starts_with(root.path())
         && let Some(folder) = sandbox.writable_beside(root.path()).find(|folder| found.starts_with(folder))
     {
-        return Err(format!(
-            "the program {shown} lies in {}, where every command may write",
-            shown::name(&folder.display().to_string())
-        ));
+        return Err(lies_in(&shown, &folder));
     }
     Ok((start, found))
+}
+
+/// Returns the folder in which a path stands, as far as every command may write there.
+fn written_by_commands(root: &Root, sandbox: &Sandbox, path: &Path) -> Option<PathBuf> {
+    let folder = fs::canonicalize(path.parent()?).ok()?;
+    let beside = sandbox.writable_beside(root.path()).find(|writable| folder.starts_with(writable));
+    beside.or_else(|| folder.starts_with(root.path()).then(|| root.path().to_owned()))
+}
+
+fn lies_in(shown: &str, folder: &Path) -> String {
+    format!(
+        "the program {shown} lies in {}, where every command may write",
+        shown::name(&folder.display().to_string())
+    )
 }
 
 fn is_program(path: &Path) -> bool {
