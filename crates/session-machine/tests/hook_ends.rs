@@ -378,3 +378,48 @@ fn what_rules_forbid_is_denied_and_not_given_up_also_after_it_failed() {
         "#]],
     );
 }
+
+/// Words behind an abandon would be something to go on from.
+#[test]
+fn what_a_hook_says_behind_an_abandon_waits_for_the_next_prompt() {
+    check(
+        r#"
+        hook edit
+        hears p1 = the lock is gone
+        model: edit c1 {"path":"a"}
+        propose c1 a = new
+        model: done
+        hush
+        > do it
+        discard p1 not so
+        close abandon it is not wanted
+        tell
+        resume
+        model: hello
+        > say hello
+        show results
+        "#,
+        expect![[r#"
+            resume
+              call hook p1
+                + resolve/discard_hook
+                hook p1-end-1: discarded
+                + resolve/discard_hook
+                + resolve/untold
+              rest
+            > say hello
+                + n4 under n3 person: say hello
+                + decision/opened
+                + decision/run
+                + n5 under n4 harness: A person declined p1. the lock is gone
+                + resolve/told
+              request
+                + n6 under n5 model: done
+              conclude
+                + decision/decided other: answered
+                + decision/run
+            show results
+                done / Staged as p1. Nothing is written before it is approved; you will be told.
+        "#]],
+    );
+}

@@ -20,6 +20,7 @@ use crate::acts::plan::Plan;
 use crate::acts::question::Pause;
 use crate::acts::recover::{LEFT_MEANWHILE, NOBODY_LOOKED, disturbed, half_done, put_back, take_over};
 use crate::acts::view::View;
+use crate::notes::plan::ASKED_FOR;
 use crate::notes::resolve::note;
 use crate::notes::{preimage, record};
 use crate::rules::plans;
@@ -310,7 +311,7 @@ fn drop_left(view: &View<'_>, id: ProposalId, call: Option<&CallPlace>) -> Resul
 /// files, and waits for a person.
 fn withhold(view: &View<'_>, id: ProposalId, call: Option<&CallPlace>) -> Result<Plan, Pause> {
     let mut chain = Chain::of(view.state);
-    let cause = Supersession::BranchLeft { by: plans::ASKED_FOR.to_owned() };
+    let cause = Supersession::BranchLeft { by: ASKED_FOR.to_owned() };
     // Both in one batch: nobody finds it put aside.
     chain.push(chain.queue.supersede(id, cause, view.at.0))?;
     chain.push(chain.queue.restore(id, view.at.0))?;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Entry, Event as QueueEvent, NextDecision, ProposalId, QueueError, Rule,
-    RuleError, RuleId, Ruling, Verb, Verdict,
+    RuleError, RuleId, Ruling, State, Verb, Verdict,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -21,7 +21,7 @@ use crate::notes::discard_hook::{self, HookChange};
 use crate::notes::journal;
 use crate::notes::resolve::{self, note};
 use crate::rules::staged::discard_words;
-use crate::rules::{hooks, judging};
+use crate::rules::{hooks, judging, plans};
 use crate::setup::catalogue::can_be_handed;
 use crate::state::resolve::Part;
 use crate::words::error::RuntimeError;
@@ -152,6 +152,17 @@ pub fn decide_each(
             if said.verdict == Verdict::Discard && view.state.resolve.gated_call(id).is_none() {
                 discarded.extend(chain.queue.get(id).cloned());
             }
+        }
+        if let (Ok(Answer::Already(_)), Some(entry)) = (&answer, queue.get(id))
+            && entry.state == State::Approved
+            && plans::is_withheld(&view.state.resolve, entry)
+        {
+            // Nothing of it would be recorded, and it is put back before it is done.
+            let reason = format!(
+                "{id} was approved before a plan was asked for, and not by a person; go on with the session, then approve it again"
+            );
+            decided.push((id, Err(RuntimeError::Refused { reason })));
+            continue;
         }
         if let (Ok(Answer::Already(_)), Some(entry)) = (&answer, queue.get(id))
             && view.state.resolve.is_word(id)

@@ -339,6 +339,12 @@ fn stays(view: &View<'_>, node: NodeId, call: &ToolCall) -> Option<Stays> {
     if trunkline_revert::is_conversation_tool(&call.name) {
         return (call.name != RECALL_TOOL_NAME).then_some(Stays::Decision);
     }
+    // Both wait for a person as what is staged does, and are no tools of the agent's own.
+    if view.setup.catalogue.access(&call.name).is_none()
+        && [notes::plan::TOOL, notes::close_request::TOOL].contains(&call.name.as_str())
+    {
+        return Some(Stays::Decision);
+    }
     if view.setup.is_resolve_call(&call.name) || staged::has_staged(&view.state.resolve, node, &call.id) {
         return Some(Stays::Decision);
     }

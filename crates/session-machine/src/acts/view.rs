@@ -40,7 +40,8 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
+    /// Returns the records of words to the model. While its turn is open there is no place for them, and none at a head at which nothing goes
+    /// on by itself, since words there would be something to go on from: they are told afterwards.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         self.telling_with(text, Vec::new())
     }
@@ -48,7 +49,7 @@ impl View<'_> {
     /// Does the same for words with which a tool shows something: of these parts the texts are in the words.
     pub(crate) fn telling_with(&self, text: &str, mut parts: Vec<Part>) -> Result<Vec<Record>, RuntimeError> {
         parts.retain(|part| matches!(part, Part::Image(_) | Part::Document(_)));
-        if self.state.open_turn().is_some() {
+        if self.state.open_turn().is_some() || self.state.decision.rests(self.state.tree.head()) {
             return Ok(vec![untold_with(text, parts, self.at)]);
         }
         self.saying_with(text, parts)

@@ -79,7 +79,8 @@ fn before_all(view: &View<'_>, facts: &Facts) -> Option<Step> {
     if let Some(id) = hooks::due(state, setup).filter(|_| !facts.cancelled) {
         return Some(Step::CallHook(id));
     }
-    if !state.resolve.untold.is_empty() && state.open_turn().is_none() {
+    let has_place = state.open_turn().is_none() && !state.decision.rests(state.tree.head());
+    if !state.resolve.untold.is_empty() && has_place {
         return Some(Step::TellUntold);
     }
     // What a gated call began, its turn settles.

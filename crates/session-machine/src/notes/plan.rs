@@ -21,6 +21,9 @@ pub(crate) const MODE: &str = "plan_mode";
 /// A person has approved a plan.
 pub(crate) const APPROVED: &str = "plan_approved";
 
+/// What put aside an approval that no person gave, once a plan was asked for.
+pub(crate) const ASKED_FOR: &str = "a plan was asked for";
+
 /// The tool whose proposals are plans.
 pub(crate) const TOOL: &str = "propose_plan";
 

@@ -20,9 +20,6 @@ use crate::words::work::Id;
 pub(crate) const ONE_AT_A_TIME: &str =
     "not proposed: another plan of this turn comes first; a person decides on one plan at a time";
 
-/// What put aside an approval that no person gave, once a plan was asked for.
-pub(crate) const ASKED_FOR: &str = "a plan was asked for";
-
 /// What a call that proposes a plan comes to.
 pub(crate) enum Planned {
     /// It is not proposed; the text says why.

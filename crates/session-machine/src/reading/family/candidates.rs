@@ -13,16 +13,17 @@ use trunkline_decision_objects::{
 };
 use trunkline_message_tree::{HeadMove, NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Decision, Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At, SubjectState, Verdict,
+    Change as QueueChange, Decision, Entry, Event as QueueEvent, Fingerprint, ProposalId, Queue, State as At,
+    SubjectState, Supersession, Verdict,
 };
 use trunkline_revert::Record as Reverted;
 use trunkline_session_store::Note;
 
 use super::made::{Made, name};
 use super::runs::OpenRun;
-use crate::notes::partial;
 use crate::notes::record::read;
 use crate::notes::resolve::{EVENT, GATED, GatedNote};
+use crate::notes::{partial, plan};
 use crate::words::path::relative_path;
 
 /// Diffs that are longer together are named by their digest.
@@ -157,6 +158,8 @@ impl Candidates {
         }
         let event: QueueEvent<Value> = read(note).ok()?;
         let id = event.proposal;
+        // It comes back in the same batch, to wait for a person: that puts nothing aside.
+        let is_withheld = matches!(&event.change, QueueChange::Superseded { cause: Supersession::BranchLeft { by } } if by == plan::ASKED_FOR);
         let before = self.queue.get(id).map(|entry| entry.state);
         let state = self.queue.record(event).ok()?;
         if before == Some(state) {
@@ -175,7 +178,7 @@ impl Candidates {
                 }
                 return Some(Came::Applied(id));
             }
-            (At::Superseded, _) => self.put_aside(made, id, note.at),
+            (At::Superseded, _) if !is_withheld => self.put_aside(made, id, note.at),
             (At::Discarded | At::Expired, _) => return Some(Came::Refused(id)),
             _ => {}
         }
