@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::settings::line_with;
-use crate::args::typed::terms_of_resume;
+use crate::args::typed::{terms_of_resume, usual_bounds};
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::desk::place::Place;
 use crate::desk::settings;
@@ -67,12 +67,13 @@ fn with_settings(line: Line) -> Result<Line, Fault> {
     let matches = line_with(&settings.values).get_matches();
     let mut line = Line::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit());
     let (path, usual) = (settings.path.clone(), settings.usual());
+    let bounds = usual_bounds(&matches);
     match &mut line.command {
         Some(Command::Session(Run(run))) => {
-            (run.model.usual, run.terms.settings) = (usual, Some(path));
+            (run.model.usual, run.terms.settings, run.terms.usual) = (usual, Some(path), bounds);
         }
         Some(Command::Session(Resume(resume))) => {
-            (resume.model.usual, resume.terms.settings) = (usual, Some(path));
+            (resume.model.usual, resume.terms.settings, resume.terms.usual) = (usual, Some(path), bounds);
         }
         Some(Command::Session(Compact(compact))) => {
             (compact.model.usual, compact.settings) = (usual, Some(path));

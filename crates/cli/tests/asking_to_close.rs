@@ -46,8 +46,8 @@ fn a_retry_waits_for_a_person_under_yes_too_and_goes_on_in_their_words() {
     assert!(all.err.contains(passed), "{}", all.err);
     assert_eq!(scene.run(&["resume", "-y"]).exit, Some(1));
 
-    std::fs::write(scene.path("words.txt"), "use perl\n# a note\n").expect("written");
-    std::fs::write(scene.path("blank.txt"), "# nothing\n").expect("written");
+    std::fs::write(scene.path("words.txt"), "use perl\n").expect("written");
+    std::fs::write(scene.path("blank.txt"), "\n").expect("written");
     let (words, blank) = (scene.path("words.txt"), scene.path("blank.txt"));
     let said = scene.run(&["resolve", "p1", "apply", "--edit", blank.to_str().expect("UTF-8")]);
     assert_eq!(said.exit, Some(2), "{}", said.err);

@@ -24,7 +24,9 @@ fn what_is_set_need_not_be_typed_and_what_is_typed_wins() {
     let said = scene.run(&["run", "look"]);
     assert!(said.err.contains("asking usual at 127.0.0.1"), "{}", said.err);
     assert!(said.err.contains("the limit of turns is reached"), "{}", said.err);
-    assert!(said.err.contains("--lessons 'cache-minding,turns=8' --max-turns 1"), "{}", said.err);
+    assert!(said.err.contains("--lessons 'cache-minding,turns=8'"), "{}", said.err);
+    // The next command reads it as well, and typed it would count as a person's word on a task.
+    assert!(!said.err.contains("--max-turns 1"), "{}", said.err);
     let said = scene.run(&["run", "look", "--max-turns", "5", "-m", "other", "--set", "top_p=1"]);
     assert_eq!(said.exit, Some(0), "{}", said.err);
     let requests = endpoint.requests();

@@ -75,6 +75,16 @@ pub(crate) struct Terms {
     /// The file of settings that was read.
     #[arg(skip)]
     pub(crate) settings: Option<PathBuf>,
+    /// Which of the terms that can bound a task come from there: to print them would make them typed.
+    #[arg(skip)]
+    pub(crate) usual: UsualBounds,
+}
+
+/// Which bounds come from a file of settings.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct UsualBounds {
+    pub(crate) turns: bool,
+    pub(crate) tokens: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

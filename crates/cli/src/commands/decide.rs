@@ -178,7 +178,9 @@ impl Call<'_> {
         let (store, info) = (self.store.as_ref(), &self.info);
         let reading = Reading::load(store, info).await?;
         let Some(run) = reading.open_run() else { return Err(self.refused(RuntimeError::NoOpenRun, "")) };
-        if !self.bounds.is_empty() {
+        let waits = reading.proposals().unsettled().next().is_some();
+        if !self.bounds.is_empty() && !waits {
+            tasks::check_retries(reading.task(), self.bounds)?;
             post(store, &info.id, &Order::BoundTask { bounds: self.bounds }, clock::now()).await?;
         }
         let request = Order::CloseRun { run, close: close.clone() };

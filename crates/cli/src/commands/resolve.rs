@@ -12,10 +12,10 @@ mod undo;
 
 use serde_json::{Map, Value, json};
 use trunkline_runtime::Said;
-use trunkline_runtime::resolve_queue::{Entry, State, Verdict};
+use trunkline_runtime::resolve_queue::{Effect, Entry, State, Verdict};
 
 use self::decision::{Came, Outcome, Wish, carry_out};
-use self::found::{groups, proposal, session_of};
+use self::found::{Group, groups, proposal, session_of};
 use self::results::{as_json, exit_of, places};
 use crate::args::resolve::{Action, Resolve};
 use crate::desk::person::user;
@@ -131,11 +131,17 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
                 "what came with an import is void; the model can propose it again: {resume}"
             )));
         }
-        // It is approved, and no process is carrying that out: one has died before it.
-        Came::Refused(reason) if in_person && verdict == Verdict::Discard && is_approved(entry) => {
+        Came::Refused(reason) if in_person && verdict == Verdict::Discard && can_be_undone(&group, entry) => {
             let undo = place.command(&format!("resolve {} undo -s {name}", entry.id));
-            return Err(Fault::new(reason.clone())
-                .hint(format!("carry it out with `{resume}`, then take it back with `{undo}`")));
+            let fault = Fault::new(reason.clone());
+            return Err(match entry.state {
+                State::Applied => fault.hint(format!("take it back with `{undo}`")),
+                // No process is carrying it out: one has died before it.
+                State::Approved => {
+                    fault.hint(format!("carry it out with `{resume}`, then take it back with `{undo}`"))
+                }
+                _ => fault,
+            });
         }
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
@@ -158,6 +164,12 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         }
     }
     Ok(exit_of(&wish, came, in_person))
+}
+
+/// Whether it is an edit that can be taken back once it is applied: no command, no plan, no end of a run.
+fn can_be_undone(group: &Group, entry: &Entry<Value>) -> bool {
+    let is_word = needs_its_name(entry) || group.reading.is_command(entry.id);
+    !is_word && entry.proposal.effect == Effect::Reversible
 }
 
 fn is_approved<P>(entry: &Entry<P>) -> bool {

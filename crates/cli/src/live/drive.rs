@@ -157,6 +157,7 @@ impl<'a> Drive<'a> {
         if prompt.is_some() || session.proposals().unsettled().next().is_some() {
             self.progress.open();
         }
+        let known = session.tree().nodes().count();
         let cancel = Cancel::new();
         let watching = interrupt::watch(&cancel);
         let stop = match prompt {
@@ -235,7 +236,9 @@ impl<'a> Drive<'a> {
         }
         self.tell_ignored(&session, &stop, store).await;
         let task = self.open_task(&session, &stop, store).await;
-        if matches!(stop, Stop::Waiting(_)) && prompt.is_some_and(|prompt| !is_said(session.tree(), prompt)) {
+        if matches!(stop, Stop::Waiting(_))
+            && prompt.is_some_and(|prompt| !is_said(session.tree(), known, prompt))
+        {
             self.progress.open();
             tell("what you said is kept; the model reads it when this is decided\n");
         }
@@ -332,10 +335,14 @@ impl<'a> Drive<'a> {
         if self.terms.no_revert {
             flags.push_str(" --no-revert");
         }
-        if let Some(how) = self.terms.left_prompts.and_then(|how| how.to_possible_value()) {
+        // Settings may say what a model may do when it goes back, and that it may not is typed: typed together they are refused.
+        let goes_back = !self.terms.no_revert;
+        let left_prompts = self.terms.left_prompts.filter(|_| goes_back);
+        if let Some(how) = left_prompts.and_then(|how| how.to_possible_value()) {
             flags.push_str(&format!(" --left-prompts {}", how.get_name()));
         }
-        if let Some(who) = self.terms.on_stall.and_then(|who| who.to_possible_value()) {
+        let on_stall = self.terms.on_stall.filter(|_| goes_back);
+        if let Some(who) = on_stall.and_then(|who| who.to_possible_value()) {
             flags.push_str(&format!(" --on-stall {}", who.get_name()));
         }
         for (name, value) in self.terms.going_back.flags() {
@@ -343,17 +350,18 @@ impl<'a> Drive<'a> {
         }
         let moves = self.terms.moves.iter().filter_map(ValueEnum::to_possible_value);
         let moves: Vec<String> = moves.map(|moves| moves.get_name().to_owned()).collect();
-        if !moves.is_empty() {
+        if goes_back && !moves.is_empty() {
             flags.push_str(&format!(" --moves {}", moves.join(",")));
         }
         if let Some(window) = self.terms.window {
             flags.push_str(&format!(" --window {window}"));
         }
         // With none it would stop where it is.
-        if let (Some(turns @ 1..), false) = (self.terms.max_turns, unbounded) {
+        let usual = self.terms.usual;
+        if let (Some(turns @ 1..), false) = (self.terms.max_turns, unbounded || usual.turns) {
             flags.push_str(&format!(" --max-turns {turns}"));
         }
-        if let (Some(tokens @ 1..), false) = (self.terms.max_tokens, unbounded) {
+        if let (Some(tokens @ 1..), false) = (self.terms.max_tokens, unbounded || usual.tokens) {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
         flags.push_str(&model_flags(self.model, self.named()));
@@ -442,8 +450,8 @@ fn exit_of(stop: &Stop) -> Exit {
     }
 }
 
-/// Returns whether these words are the newest that a person has said.
-fn is_said(tree: &MessageTree, words: &str) -> bool {
-    let newest = tree.trunk().messages().rfind(|message| message.author == Author::Person);
-    newest.is_some_and(|message| message.text() == words)
+/// Returns whether a person has said these words in a node behind the first `known` ones.
+fn is_said(tree: &MessageTree, known: usize, words: &str) -> bool {
+    let new = tree.nodes().skip(known).map(|(_, node)| node.message());
+    new.into_iter().any(|message| message.author == Author::Person && message.text() == words)
 }

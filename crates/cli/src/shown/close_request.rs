@@ -9,7 +9,7 @@ use crate::term::text::safe;
 
 /// What an editor shows below the words.
 const ABOUT_FORM: &str = "\n\
-# Change the words, save them and close the editor; you are asked before they count. Lines that begin with # are left out.\n";
+# Change the words, save them and close the editor; you are asked before they count. This line is left out.\n";
 
 /// Returns whether a proposal is a model's request to end its run.
 pub(crate) fn is_close_request(entry: &Entry<Value>) -> bool {
@@ -28,7 +28,9 @@ pub(crate) fn to_edit(words: &str) -> String {
 
 /// Reads the words that an editor has left.
 pub(crate) fn parsed(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    // The form's own lines alone: the words may have others that begin with the same sign.
+    let is_form = |line: &&str| ABOUT_FORM.lines().any(|own| !own.is_empty() && own == *line);
+    let lines: Vec<&str> = text.lines().filter(|line| !is_form(line)).collect();
     let words = lines.join("\n").trim().to_owned();
     (!words.is_empty()).then_some(words)
 }

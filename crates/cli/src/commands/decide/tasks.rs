@@ -129,11 +129,20 @@ pub(super) async fn bound_retries(
     task: Option<&GivenTask>,
     bounds: Bounds,
 ) -> Result<(), Fault> {
-    let Some(most) = bounds.retries else { return Ok(()) };
+    if bounds.retries.is_none() {
+        return Ok(());
+    }
     let waits = session.proposals().unsettled().next().is_some();
     if session.open_run().is_none() || waits {
         return Ok(());
     }
+    check_retries(task, bounds)?;
+    carry_out(session, Order::BoundTask { bounds }).await.map(drop)
+}
+
+/// Refuses a bound on retries that leaves none.
+pub(super) fn check_retries(task: Option<&GivenTask>, bounds: Bounds) -> Result<(), Fault> {
+    let Some(most) = bounds.retries else { return Ok(()) };
     if let Some(task) = task.filter(|task| !task.has_ended() && task.retries >= most) {
         let made = count(task.retries as usize, "time");
         return Err(Fault::usage(format!(
@@ -141,7 +150,7 @@ pub(super) async fn bound_retries(
         ))
         .hint(format!("say --max-retries {} for one more", task.retries.saturating_add(1))));
     }
-    carry_out(session, Order::BoundTask { bounds }).await.map(drop)
+    Ok(())
 }
 
 async fn carry_out(session: &mut Session, request: Order) -> Result<Done, Fault> {

@@ -109,7 +109,8 @@ pub(super) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
         let refs = count(differ, "ref");
         tell_page(&format!("{} {refs} and this store name different decisions\n", paint(RED, "broken:")));
     }
-    let states_broken = checkpoints::list(&known, &repository, args.json, place)?;
+    let folder = Some(args.cwd.to_string_lossy()).filter(|folder| folder != ".");
+    let states_broken = checkpoints::list(&known, &repository, args.json, (place, folder.as_deref()))?;
     let broken = states_broken || differ > 0 || !all.unreadable.is_empty() || !missing.is_empty();
     Ok(if broken { Exit::Broken } else { Exit::Done })
 }

@@ -36,7 +36,9 @@ enum Standing {
     RefGone,
     /// The verdict is here, and neither ref nor files are.
     Gone,
-    /// The ref is there, and the run has no such verdict: a try was cut off.
+    /// The ref is there, and the run is open: a try was cut off, and the next one writes it again.
+    CutOff,
+    /// The ref is there, and the run has ended otherwise: a try was cut off.
     LeftOver,
     /// This store does not know the run.
     Absent,
@@ -54,6 +56,9 @@ impl Standing {
             Standing::FilesGone => paint(RED, "broken: its files are not in this repository any more"),
             Standing::RefGone => paint(YELLOW, "no ref keeps it any more: git will take its files"),
             Standing::Gone => paint(RED, "gone: neither its ref nor its files are here any more"),
+            Standing::CutOff => {
+                paint(YELLOW, "cut off: its run is open; the next `decide checkpoint` writes it again")
+            }
             Standing::LeftOver => paint(YELLOW, "left over: its run has no such verdict"),
             Standing::Absent => paint(YELLOW, "not in this store"),
         }
@@ -79,15 +84,23 @@ struct Ours<'a> {
 }
 
 /// Lists them. Returns whether any is not as it should be.
-pub(super) fn list(known: &Known, repository: &Repository, json: bool, place: &Place) -> Result<bool, Fault> {
+///
+/// `folder` is what was typed with -C, so that what is printed works from where it is pasted.
+pub(super) fn list(
+    known: &Known,
+    repository: &Repository,
+    json: bool,
+    (place, folder): (&Place, Option<&str>),
+) -> Result<bool, Fault> {
     let refs = repository.checkpoints().map_err(unbound)?;
     let all = of_store(known);
-    let told = Teller { known, json, place };
+    let told = Teller { known, json, place, folder };
     let mut broken = false;
     for one in &refs {
         let ours = all.get(one.reference.as_str());
         let standing = match ours {
             Some(ours) => of_ref(one, ours),
+            None if known.open.contains_key(run_in(&one.reference)) => Standing::CutOff,
             None if known.verdicts.contains_key(run_in(&one.reference)) => Standing::LeftOver,
             None => Standing::Absent,
         };
@@ -120,6 +133,7 @@ struct Teller<'a> {
     known: &'a Known,
     json: bool,
     place: &'a Place,
+    folder: Option<&'a str>,
 }
 
 impl Teller<'_> {
@@ -158,7 +172,7 @@ impl Teller<'_> {
         }
         out::print(&shown)?;
         if let (Standing::RefGone, Some(kept)) = (standing, ours.and_then(|ours| kept_by(&ours.decision))) {
-            tell::tell_command("keep it again:  ", &put_back(kept, None));
+            tell::tell_command("keep it again:  ", &put_back(kept, self.folder));
         }
         Ok(())
     }

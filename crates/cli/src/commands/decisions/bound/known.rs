@@ -28,6 +28,8 @@ pub(super) struct Known {
     sessions: Vec<SessionInfo>,
     /// The verdicts, by their runs.
     pub(super) verdicts: HashMap<String, FoundNote>,
+    /// The runs that have none yet, likewise.
+    pub(super) open: HashMap<String, FoundNote>,
     /// How runs stand with a repository: to be bound, or bound, by their runs.
     bindings: HashMap<String, FoundNote>,
 }
@@ -51,6 +53,7 @@ impl Known {
         Ok(Known {
             sessions: store.sessions().await?,
             verdicts: by_run(store.notes(&across::verdicts()).await?),
+            open: by_run(store.notes(&across::open_runs()).await?),
             bindings: by_run(store.notes(&across::bindings()).await?),
         })
     }
