@@ -265,6 +265,16 @@ fn a_link_of_the_project_to_a_program_elsewhere_is_refused_by_its_whole_path_too
 }
 
 #[test]
+fn a_script_behind_a_link_that_leads_out_is_refused() {
+    let project = project(&[("say", defined(&json!({"command": ["sh", "q.sh", "{word}"]})))]);
+    symlink("/bin/true", project.root().join("q.sh")).unwrap();
+    expect![[r#"
+        .trunkline/tools/say.json REFUSED: q.sh is a link that leads out of the project
+    "#]]
+    .assert_eq(&told(&project));
+}
+
+#[test]
 fn the_rest_is_bounded_too() {
     check(
         &[

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
@@ -43,6 +43,8 @@ pub(super) fn find(root: &Root, sandbox: &Sandbox, definition: &Definition) -> R
             && root.full(&found).is_file()
         {
             files.push(found.as_str().to_owned());
+        } else if leads_out(root, word) {
+            return Err(format!("{} is a link that leads out of the project", shown::line(word, 100)));
         }
     }
     for name in &definition.files {
@@ -116,6 +118,14 @@ fn program(root: &Root, sandbox: &Sandbox, named: &str) -> Result<(PathBuf, Path
         return Err(lies_in(&shown, &folder));
     }
     Ok((start, found))
+}
+
+/// Whether a word names something in the project that is, or stands behind, a link to elsewhere: nothing binds what is there.
+fn leads_out(root: &Root, word: &str) -> bool {
+    let inside =
+        Path::new(word).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let found = fs::canonicalize(root.path().join(word)).ok().filter(|_| inside);
+    found.is_some_and(|found| !found.starts_with(root.path()))
 }
 
 /// Returns the folder in which a path stands, as far as every command may write there.
