@@ -57,9 +57,10 @@ const IMPURE: &[&str] = &[
     "sqlx",
     "tempfile",
     "tokio",
+    "tokio-postgres",
 ];
-const NETWORK: &[&str] = &["hyper", "mio", "reqwest", "rustls", "socket2", "sqlx", "tokio"];
-const DATABASES: &[&str] = &["libsqlite3-sys", "rusqlite", "sqlx"];
+const NETWORK: &[&str] = &["hyper", "mio", "reqwest", "rustls", "socket2", "sqlx", "tokio", "tokio-postgres"];
+const DATABASES: &[&str] = &["libsqlite3-sys", "rusqlite", "sqlx", "tokio-postgres"];
 const BARE: &[&str] = &["--no-default-features"];
 
 const WALLS: &[Wall] = &[
@@ -111,7 +112,7 @@ const WALLS: &[Wall] = &[
         pure: false,
         absent: &[Absent {
             flags: &["--all-features"],
-            packages: &["hyper", "mio", "reqwest", "rustls", "socket2", "sqlx"],
+            packages: &["hyper", "mio", "reqwest", "rustls", "socket2", "sqlx", "tokio-postgres"],
         }],
     },
     Wall {

@@ -4,8 +4,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sqlx::{AssertSqlSafe, Connection, Executor};
-
 use crate::fake::{Scene, begins, says};
 use crate::made::{id, rich, session};
 
@@ -44,8 +42,9 @@ impl Drop for Schema {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
         // A server that is gone took it along.
         let _ = runtime.block_on(async {
-            let mut connection = sqlx::postgres::PgConnection::connect(&self.server).await?;
-            connection.execute(AssertSqlSafe(sql)).await
+            let (client, connection) = tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await?;
+            tokio::spawn(connection);
+            client.batch_execute(&sql).await
         });
     }
 }

@@ -60,6 +60,20 @@ pub enum StoreError {
         /// Why they could not be written.
         reason: String,
     },
+    /// Records that were acknowledged are no longer in the log: the server that had them was replaced by one that had not
+    /// received them.
+    ///
+    /// Said once, by the next append. Receipts for them no longer hold. Load before writing again.
+    #[error(
+        "session {session} has lost acknowledged records, {seq} among them: the server was replaced by one that had not \
+         received them; load the session again before writing to it"
+    )]
+    AcknowledgedLost {
+        /// The session.
+        session: SessionId,
+        /// The last record that was known to be there. Others right before it may be gone too.
+        seq: u64,
+    },
     /// A note must be the first of its key, and is not.
     #[error("session {session} has a {kind:?} note about {key:?} already, record {seq}")]
     KeyTaken {

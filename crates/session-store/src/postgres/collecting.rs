@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
-use super::links::{Link, attempt};
+use super::link::{Level, Link};
 use super::reading::remove;
-use super::rows::{self, Bind, get};
+use super::rows;
+use super::tries::attempt;
 use super::{Inner, unknown};
 use crate::{Collected, SessionId, SessionInfo, StoreError};
 
@@ -23,7 +25,9 @@ impl Inner {
         seen: Option<&SessionInfo>,
     ) -> Result<(), StoreError> {
         self.settle(session).await;
-        attempt!(self.links, |link, again| delete_in(&mut link, &self.channel, session, seen, again))
+        attempt!(self.links, |link, again| delete_in(&mut link, session, seen, again))?;
+        self.tell(session);
+        Ok(())
     }
 
     /// Removes an import that nobody goes on with; returns whether there was one.
@@ -60,7 +64,9 @@ impl Inner {
         }
         if !dry_run {
             let sql = "DELETE FROM @owners WHERE alive_until < clock_timestamp() - interval '1 day'";
-            self.query(sql, Bind::new).await?;
+            attempt!(self.links, |link| async {
+                link.write(Level::Committed, sql, Bind::new()).await.map(|_| Ok(()))
+            })?;
         }
         Ok(collected)
     }
@@ -98,13 +104,11 @@ fn parse(session: String) -> Result<SessionId, String> {
 /// Removes a session. `again` tells whether an earlier try may have done it.
 async fn delete_in(
     link: &mut Link,
-    channel: &str,
     session: &SessionId,
     seen: Option<&SessionInfo>,
     again: bool,
 ) -> Result<Result<(), StoreError>, Fault> {
-    begin_with(link, session).await?;
-    let Some(standing) = standing_in(link, session, true).await? else {
+    let Some(standing) = hold(link, session, true).await? else {
         return link.end(if again { Ok(()) } else { Err(unknown(session)) }).await;
     };
     if let Some(holder) = standing.holder() {
@@ -127,16 +131,14 @@ async fn delete_in(
         }
     }
     remove(link, session).await?;
-    link.rows("SELECT pg_notify($1, $2)", Bind::new().with(channel).session(session)).await?;
-    link.end(Ok(())).await
+    Ok(Ok(()))
 }
 
 async fn remove_import_in(
     link: &mut Link,
     session: &SessionId,
 ) -> Result<Result<Option<Freed>, StoreError>, Fault> {
-    begin_with(link, session).await?;
-    let abandoned = standing_in(link, session, false).await?;
+    let abandoned = hold(link, session, false).await?;
     if abandoned.is_none_or(|standing| standing.holder().is_some()) {
         return link.end(Ok(None)).await;
     }
@@ -145,19 +147,17 @@ async fn remove_import_in(
         Err(error) => return link.end(Err(error)).await,
     };
     remove(link, session).await?;
-    link.end(Ok(Some(freed))).await
+    Ok(Ok(Some(freed)))
 }
 
-async fn standing_in(
-    link: &mut Link,
-    session: &SessionId,
-    complete: bool,
-) -> Result<Option<Standing>, Fault> {
+/// Begins a transaction that holds a session's row, and reads who holds the session.
+async fn hold(link: &mut Link, session: &SessionId, complete: bool) -> Result<Option<Standing>, Fault> {
     let sql = format!(
         "SELECT {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
          WHERE s.session = $1::uuid AND (s.complete OR s.seal IS NOT NULL) = $2"
     );
-    let found = link.rows(&sql, Bind::new().session(session).with(complete)).await?;
+    let bind = Bind::new().session(session).with(complete);
+    let found = begin_with(link, Level::Flushed, session, &sql, bind).await?;
     let standing = found.first().map(Standing::of).transpose();
     standing.map_err(|reason| Fault::corrupt(link.place(), reason))
 }
@@ -176,10 +176,11 @@ async fn collect_parts(
         return Ok(Ok(unnamed));
     }
     // With the row held nobody appends what would need one of them again.
-    begin_with(link, session).await?;
+    hold(link, session, true).await?;
     let freed = freed(link, session, UNNAMED).await?;
-    link.rows(&format!("DELETE {UNNAMED}"), Bind::new().session(session)).await?;
-    link.end(Ok(freed)).await
+    let sql = format!("DELETE {UNNAMED}");
+    link.finish(vec![(&sql, Bind::new().session(session))]).await?;
+    Ok(Ok(freed))
 }
 
 async fn freed(link: &mut Link, session: &SessionId, which: &str) -> Result<Freed, Fault> {

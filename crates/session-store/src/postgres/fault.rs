@@ -17,6 +17,8 @@ pub(super) enum FaultKind {
     Lost,
     /// Nobody answered in time: as when it broke, but trying again would only wait again.
     Silent,
+    /// The server only takes reading, so nothing was done: another one may have become the primary.
+    ReadOnly,
     /// It was rolled back because of somebody else: trying again helps.
     Collision,
     /// It was refused, and will be again.
@@ -25,55 +27,64 @@ pub(super) enum FaultKind {
 
 impl Fault {
     /// Returns the fault of a statement.
-    pub(super) fn of(place: &str, error: &sqlx::Error) -> Self {
+    pub(super) fn of(place: &str, error: &tokio_postgres::Error) -> Self {
+        if let Some(said) = error.as_db_error() {
+            return Fault::said(place, said.code().code(), said.message());
+        }
         let place = place.to_owned();
-        let reason = one_line(error);
+        let mut reason = one_line(error);
+        let mut source = std::error::Error::source(error);
+        let broken = error.is_closed() || source.is_some_and(|source| source.is::<std::io::Error>());
+        while let Some(because) = source {
+            reason = format!("{reason}: {}", one_line(&because));
+            source = because.source();
+        }
+        match broken {
+            true => Fault { error: StoreError::Io { place, reason }, kind: FaultKind::Lost },
+            false => Fault { error: StoreError::Database { place, reason }, kind: FaultKind::Refused },
+        }
+    }
+
+    /// Returns the fault of what the server says, by its code (postgresql.org/docs/15/errcodes-appendix.html).
+    fn said(place: &str, code: &str, words: &str) -> Self {
+        let place = place.to_owned();
+        let reason = one_line(&words);
         let fault = |error, kind| Fault { error, kind };
-        match error {
-            sqlx::Error::Database(said) => {
-                let code = said.code().unwrap_or_default();
-                let reason = one_line(&said.message());
-                // postgresql.org/docs/15/errcodes-appendix.html
-                let (class, _) = code.split_at_checked(2).unwrap_or_default();
-                match (class, code.as_ref()) {
-                    (_, "40001" | "40P01" | "55P03") => {
-                        fault(StoreError::Busy { place }, FaultKind::Collision)
-                    }
-                    (_, "57P03" | "53300" | "53200" | "53400") => {
-                        fault(StoreError::Busy { place }, FaultKind::Unreachable)
-                    }
-                    (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
-                    (_, "57P01" | "57P02" | "57P05" | "25P03") | ("08", _) => {
-                        fault(StoreError::Io { place, reason }, FaultKind::Lost)
-                    }
-                    // Its own words name the user.
-                    ("28", _) => {
-                        let reason = "the server does not let us in: look at user and password of the URL and at \
-                                      what pg_hba.conf allows";
-                        let reason = reason.to_owned();
-                        fault(StoreError::Database { place, reason }, FaultKind::Refused)
-                    }
-                    (_, "25006" | "3D000") | ("58", _) => {
-                        fault(StoreError::Io { place, reason }, FaultKind::Refused)
-                    }
-                    ("XX", "XX001" | "XX002") => {
-                        fault(StoreError::Corrupt { place, reason }, FaultKind::Refused)
-                    }
-                    _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
-                }
+        let (class, _) = code.split_at_checked(2).unwrap_or_default();
+        match (class, code) {
+            (_, "40001" | "40P01" | "55P03") => fault(StoreError::Busy { place }, FaultKind::Collision),
+            (_, "57P03" | "53300" | "53200" | "53400") => {
+                fault(StoreError::Busy { place }, FaultKind::Unreachable)
             }
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+            (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
+            // 40003: nobody knows whether it was done.
+            (_, "40003" | "57P01" | "57P02" | "57P05" | "25P03") | ("08", _) => {
                 fault(StoreError::Io { place, reason }, FaultKind::Lost)
             }
-            sqlx::Error::Tls(_) => fault(StoreError::Io { place, reason }, FaultKind::Refused),
-            sqlx::Error::ColumnDecode { .. }
-            | sqlx::Error::Decode(_)
-            | sqlx::Error::ColumnNotFound(_)
-            | sqlx::Error::ColumnIndexOutOfBounds { .. } => {
-                fault(StoreError::Corrupt { place, reason }, FaultKind::Refused)
+            // Its own words name the user.
+            ("28", _) => {
+                let reason = "the server does not let us in: look at user and password of the URL and at what \
+                              pg_hba.conf allows";
+                fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
             }
+            (_, "25006") => Fault::read_only(&place),
+            (_, "3D000") | ("58", _) => fault(StoreError::Io { place, reason }, FaultKind::Refused),
+            ("XX", "XX001" | "XX002") => fault(StoreError::Corrupt { place, reason }, FaultKind::Refused),
             _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
         }
+    }
+
+    /// Returns the fault of a server that only takes reading.
+    pub(super) fn read_only(place: &str) -> Self {
+        let reason = "the server is a standby, or was set to take only reading: name the primary, or several hosts, of which \
+                      the one that takes writing is found";
+        let error = StoreError::Io { place: place.to_owned(), reason: reason.to_owned() };
+        Fault { error, kind: FaultKind::ReadOnly }
+    }
+
+    /// Returns the fault of a connection that broke, or could not be made.
+    pub(super) fn lost(place: &str, reason: String) -> Self {
+        Fault { error: StoreError::Io { place: place.to_owned(), reason }, kind: FaultKind::Lost }
     }
 
     /// Returns the fault of what can never be sent.

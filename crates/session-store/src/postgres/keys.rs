@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{Bind, hash, name_of, stored};
+use super::bind::Bind;
+use super::rows::{hash, name_of, stored};
 use crate::{Kept, NoteKey, SessionId, Spine, StoreError};
 
 /// The keys that some records have, with what is to be kept of each.

@@ -8,14 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use sqlx::postgres::PgRow;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_postgres::Row;
 
-use super::fault::Fault;
+use super::bind::{Bind, get};
+use super::fault::{Fault, FaultKind};
 use super::line::Held;
-use super::links::{Link, Links, attempt};
-use super::rows::{self, Bind, Place, get};
+use super::link::{Level, Link};
+use super::links::Links;
+use super::rows::{self, Place};
+use super::tries::attempt;
 use super::{Inner, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
 
@@ -96,7 +99,7 @@ pub(super) const STANDING: &str = "s.owner::text AS owner, s.claim, s.token, o.n
     coalesce(o.alive_until > clock_timestamp(), false) AS alive";
 
 impl Standing {
-    pub(super) fn of(row: &PgRow) -> Result<Self, String> {
+    pub(super) fn of(row: &Row) -> Result<Self, String> {
         Ok(Standing {
             owner: get(row, "owner")?,
             claim: get(row, "claim")?,
@@ -142,8 +145,7 @@ impl Inner {
         self.settle(session).await;
         let owner = self.owner().await?;
         let claim = self.claims.begin();
-        let claimed =
-            attempt!(self.links, |link| claim_in(&mut link, &self.channel, session, how, (&owner, claim)));
+        let claimed = attempt!(self.links, |link| claim_in(&mut link, session, how, (&owner, claim)));
         let (token, place) = match claimed {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -160,6 +162,7 @@ impl Inner {
                 return Err(error);
             }
         };
+        self.tell(session);
         let held = Held::new(Arc::clone(self), session.clone(), Grant { token, owner, claim }, place);
         let lease = Lease::new(session.clone(), token, held);
         if let Some(held) = lease.guard::<Held>() {
@@ -229,8 +232,9 @@ impl Inner {
 /// Takes an owner off the list; if that fails, it expires.
 pub(super) async fn retire(links: &Arc<Links>, owner: &str) {
     let sql = "DELETE FROM @owners WHERE owner = $1::uuid";
-    let gone: Result<(), StoreError> =
-        attempt!(links, |link| async { link.rows(sql, Bind::new().with(owner)).await.map(|_| Ok(())) });
+    let gone: Result<(), StoreError> = attempt!(links, |link| async {
+        link.write(Level::Committed, sql, Bind::new().with(owner)).await.map(|_| Ok(()))
+    });
     drop(gone);
 }
 
@@ -244,8 +248,9 @@ async fn register(link: &mut Link, store: &Inner) -> Result<Result<String, Store
                  VALUES (gen_random_uuid(), $1, clock_timestamp() + $2 * interval '1 millisecond')
                  RETURNING owner::text AS owner";
     let bind = Bind::new().with(&store.name).with(store.lease_ttl.as_millis() as f64);
-    let row = link.row(query, bind).await?;
-    get(&row, "owner").map(Ok).map_err(|reason| Fault::corrupt(link.place(), reason))
+    let found = link.write(Level::Committed, query, bind).await?;
+    let row = found.first().ok_or_else(|| Fault::corrupt(link.place(), "an owner has no row".to_owned()))?;
+    get(row, "owner").map(Ok).map_err(|reason| Fault::corrupt(link.place(), reason))
 }
 
 /// A sign of life that takes longer than its turn is given up, but not before this.
@@ -285,41 +290,67 @@ impl Inner {
         // Nor for the disk or a standby: if the server forgets it, the next one comes soon.
         let query = "INSERT INTO @owners (owner, name, alive_until)
                      VALUES ($1::uuid, $2, clock_timestamp() + $3 * interval '1 millisecond')
-                     ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until
-                     RETURNING set_config('synchronous_commit', 'off', true)";
+                     ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until";
         let bind = Bind::new().with(owner).with(&self.name).with(self.lease_ttl.as_millis() as f64);
         let shown = async {
             let mut link = match link {
                 Some(link) => link,
                 None => self.links.make(turn).await?,
             };
-            link.rows(query, bind).await?;
+            link.write(Level::Committed, query, bind).await?;
             Ok::<Link, Fault>(link)
         };
         tokio::time::timeout(turn, shown).await.ok()?.ok()
     }
 }
 
-/// Begins a transaction that holds a session's row. What is read after it is what all others have left.
-pub(super) async fn begin_with(link: &mut Link, session: &SessionId) -> Result<(), Fault> {
-    // An id has nothing in it that could end the string.
-    link.run(&format!("BEGIN; SELECT 1 FROM @sessions WHERE session = '{session}' FOR UPDATE")).await
+/// Begins a transaction that holds a session's row, in one trip with a statement that reads: what it finds is what all
+/// others have left.
+pub(super) async fn begin_with(
+    link: &mut Link,
+    level: Level,
+    session: &SessionId,
+    sql: &str,
+    bind: Bind,
+) -> Result<Vec<Row>, Fault> {
+    let held = ("SELECT 1 FROM @sessions WHERE session = $1 FOR UPDATE", Bind::new().session(session));
+    let found = link.begin(level, vec![held, (sql, bind)]).await?;
+    Ok(found.into_iter().nth(1).unwrap_or_default())
 }
+
+/// Returns a token that is larger than all that were given on this server, and on those that it took over from: a standby
+/// that becomes the primary begins a new timeline, and may not know the last tokens of the one before.
+async fn next_token(link: &mut Link) -> Result<i64, Fault> {
+    const TIMELINE: &str = "SELECT nextval('@tokens') AS next,
+        ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint AS timeline";
+    // For engines that have no such thing.
+    const NONE: &str = "SELECT nextval('@tokens') AS next, 0::bigint AS timeline";
+    let row = match link.row(TIMELINE, Bind::new()).await {
+        Err(Fault { kind: FaultKind::Refused, .. }) => link.row(NONE, Bind::new()).await,
+        answer => answer,
+    }?;
+    let read = || Ok((get::<i64>(&row, "next")?, get::<i64>(&row, "timeline")?));
+    let (next, timeline) = read().map_err(|reason: String| Fault::corrupt(link.place(), reason))?;
+    Ok(timeline << TIMELINE_BITS | next & ((1 << TIMELINE_BITS) - 1))
+}
+
+/// Where the timeline stands in a token: below it is room for a claim each microsecond for twelve days.
+const TIMELINE_BITS: u32 = 40;
 
 async fn claim_in(
     link: &mut Link,
-    channel: &str,
     session: &SessionId,
     how: Claim,
     (owner, claim): (&str, i64),
 ) -> Result<Result<(u64, Place), StoreError>, Fault> {
-    begin_with(link, session).await?;
+    // Before the row is held, and by itself: a distributed engine takes no sequence in an update.
+    let next = next_token(link).await?;
     let query = format!(
         "SELECT {}, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
          WHERE s.session = $1::uuid AND s.complete",
         rows::SESSION
     );
-    let found = link.rows(&query, Bind::new().session(session)).await?;
+    let found = begin_with(link, Level::Flushed, session, &query, Bind::new().session(session)).await?;
     let corrupt = |reason| Fault::corrupt(link.place(), reason);
     let Some(row) = found.first() else {
         return link.end(Err(unknown(session))).await;
@@ -335,14 +366,12 @@ async fn claim_in(
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
         return link.end(Err(error)).await;
     }
-    let query =
-        "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
-                 WHERE session = $1::uuid RETURNING token, pg_notify($4, session::text)::text";
-    let row = link.row(query, Bind::new().session(session).with(owner).with(claim).with(channel)).await?;
-    let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;
-    let claimed = link.end(Ok((rows::read(token), place))).await?;
+    let token = rows::stored(standing.token).saturating_add(1).max(next);
+    let query = "UPDATE @sessions SET token = $4, owner = $2::uuid, claim = $3 WHERE session = $1::uuid";
+    let bind = Bind::new().session(session).with(owner).with(claim).with(token);
+    link.finish(vec![(query, bind)]).await?;
     standing.end_here();
-    Ok(claimed)
+    Ok(Ok((rows::read(token), place)))
 }
 
 async fn release_in(
@@ -355,6 +384,6 @@ async fn release_in(
                  WHERE s.session = e.session AND s.claim = e.claim AND s.owner = $3::uuid";
     let sessions: Vec<&str> = ended.iter().map(|(session, _)| session.as_str()).collect();
     let claims: Vec<i64> = ended.iter().map(|(_, claim)| *claim).collect();
-    link.rows(query, Bind::new().with(sessions).with(claims).with(owner)).await?;
+    link.write(Level::Flushed, query, Bind::new().with(sessions).with(claims).with(owner)).await?;
     Ok(Ok(()))
 }

@@ -43,6 +43,9 @@ struct Line {
     joined: u64,
     buffered: u64,
     lost: Option<Lost>,
+    /// The furthest place that was acknowledged, or found when the session was claimed. A server that has less now has taken
+    /// over from one whose last commits it did not have.
+    known: Option<Place>,
 }
 
 /// Batches that were acknowledged and could not be written, as far as is known.
@@ -93,6 +96,18 @@ enum Joined {
     Refused(Position, Option<Batch>, StoreError),
 }
 
+/// What a look at a session's row means for its line.
+enum Compared {
+    /// Nobody has stood in line since; the session was known to have come as far as this.
+    Alone(Option<Place>),
+    /// Somebody else has found out where the session is.
+    Known(Place),
+    /// It has to be read again.
+    Again,
+    /// What was only buffered is lost.
+    Lost(StoreError),
+}
+
 impl Held {
     pub(super) fn new(store: Arc<Inner>, session: SessionId, grant: Grant, place: Place) -> Self {
         let line = Line {
@@ -104,6 +119,7 @@ impl Held {
             joined: 0,
             buffered: 0,
             lost: None,
+            known: Some(place),
         };
         let left = watch::Sender::new(0);
         Held { store, session, grant, line: Mutex::new(line), left }
@@ -125,7 +141,16 @@ impl Held {
                         place: self.store.links.place().to_owned(),
                         reason: "the runtime ended before the write did".to_owned(),
                     };
-                    return answer.await.unwrap_or_else(|error| Err(gone(error)));
+                    let answer = answer.await.unwrap_or_else(|error| Err(gone(error)));
+                    if let Err(StoreError::Conflict { .. } | StoreError::Fenced { .. }) = &answer {
+                        // That others have written, or that the server lost what it had acknowledged?
+                        self.forget_place();
+                        self.look_up().await.map(drop).or_else(|error| match error {
+                            StoreError::AcknowledgedLost { .. } | StoreError::BufferLost { .. } => Err(error),
+                            _ => Ok(()),
+                        })?;
+                    }
+                    return answer;
                 }
                 Joined::Lookup(back) => {
                     batch = back;
@@ -238,8 +263,9 @@ impl Held {
                 });
                 lost.last = lost.last.max(after.tally.seq);
             }
-            if result.is_err() {
-                line.end = None;
+            match result.is_ok() {
+                true => line.known = Some(after),
+                false => line.end = None,
             }
             if let Some(answer) = answer {
                 let Place { tally, .. } = after;
@@ -285,28 +311,61 @@ impl Held {
             let joined = self.line().joined;
             self.wait_for(joined).await;
             let found = self.store.look_up(self).await;
-            let mut line = self.line();
-            if line.joined != joined {
-                // Somebody else has looked and stood in line; what they wrote may have come after what we found.
-                if let Some(end) = line.end {
-                    return Ok(end);
-                }
-                continue;
-            }
-            if matches!(&found, Ok(_) | Err(StoreError::Fenced { .. } | StoreError::UnknownSession { .. }))
-                && let Some(Lost { first, last, reason }) = line.lost.take()
-            {
-                let there = found.as_ref().map_or(0, |place| place.tally.seq);
-                // An answer that got lost on its way need not mean that the records did.
-                if there < last {
-                    let seq = first.max(there + 1);
-                    return Err(StoreError::BufferLost { session: self.session.clone(), seq, reason });
-                }
+            let known = match self.compare(joined, &found) {
+                Compared::Alone(known) => known,
+                Compared::Known(place) => return Ok(place),
+                Compared::Again => continue,
+                Compared::Lost(error) => return Err(error),
+            };
+            if let Some(error) = self.missing(&found, known).await {
+                // Said once: what is there now is what the next append goes on from.
+                self.line().known = found.ok();
+                return Err(error);
             }
             let place = found?;
-            line.end = Some(place);
+            let mut line = self.line();
+            if line.joined == joined {
+                line.end = Some(place);
+            }
             return Ok(place);
         }
+    }
+
+    /// Holds what was found against what has stood in line since, and against what was only buffered.
+    fn compare(&self, joined: u64, found: &Result<Place, StoreError>) -> Compared {
+        let mut line = self.line();
+        if line.joined != joined {
+            // Somebody else has looked and stood in line; what they wrote may have come after what we found.
+            return line.end.map_or(Compared::Again, Compared::Known);
+        }
+        if matches!(found, Ok(_) | Err(StoreError::Fenced { .. } | StoreError::UnknownSession { .. }))
+            && let Some(Lost { first, last, reason }) = line.lost.take()
+        {
+            let there = found.as_ref().map_or(0, |place| place.tally.seq);
+            // An answer that got lost on its way need not mean that the records did.
+            if there < last {
+                let seq = first.max(there + 1);
+                let session = self.session.clone();
+                return Compared::Lost(StoreError::BufferLost { session, seq, reason });
+            }
+        }
+        Compared::Alone(line.known)
+    }
+
+    /// Returns the error of a session that has less than was acknowledged.
+    async fn missing(&self, found: &Result<Place, StoreError>, known: Option<Place>) -> Option<StoreError> {
+        let known = known?.tally;
+        let is_there = match found {
+            Ok(Place { tally, .. }) if tally.seq == known.seq => tally.digest == known.digest,
+            Ok(Place { tally, .. }) => tally.seq > known.seq,
+            // Whoever took it over went on from what the server had.
+            Err(StoreError::Fenced { .. }) => {
+                self.store.has_record(&self.session, known.seq, &known.digest).await.unwrap_or(true)
+            }
+            Err(_) => true,
+        };
+        let session = self.session.clone();
+        (!is_there).then_some(StoreError::AcknowledgedLost { session, seq: known.seq })
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {

@@ -6,14 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Row};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
+use super::bind::Bind;
+use super::connect::Target;
 use super::fault::{Fault, FaultKind};
-use super::rows::Bind;
+use super::link::{Link, Open};
 use crate::StoreError;
 
 /// A connection that nobody used for so long is closed.
@@ -22,17 +22,9 @@ const IDLE: Duration = Duration::from_secs(30);
 /// A connection that rested for longer is asked for a sign of life where a lost answer would leave something open.
 const DOUBT: Duration = Duration::from_millis(500);
 
-/// What each connection begins with. A role or a database may be set up to acknowledge before the flush; we are not.
-const BEGIN: &str = "SELECT
-    set_config('default_transaction_isolation', 'read committed', false), set_config('lock_timeout', '5s', false),
-    set_config('idle_in_transaction_session_timeout', '15s', false),
-    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
-    coalesce(current_setting('fsync', true), 'on') AS fsync, current_setting('server_encoding') AS encoding";
-
-/// All connections of a store. Has no `Debug`: sqlx's options would show the password.
+/// All connections of a store. Has no `Debug`: it knows the password.
 pub(super) struct Links {
-    options: PgConnectOptions,
+    target: Target,
     place: String,
     /// What stands before the name of a table.
     schema: String,
@@ -51,28 +43,15 @@ struct Idle {
     closed: bool,
 }
 
-struct Open {
-    connection: PgConnection,
-    flushes: bool,
-}
-
-/// A connection in use.
-pub(super) struct Link {
-    open: Open,
-    rested: Duration,
-    _seat: Option<OwnedSemaphorePermit>,
-    home: Arc<Links>,
-}
-
 impl Links {
     pub(super) fn new(
-        connect: PgConnectOptions,
+        target: Target,
         place: String,
         options: &super::PostgresOptions,
         runtime: Handle,
     ) -> Self {
         Links {
-            options: connect,
+            target,
             place,
             schema: format!("\"{}\".", options.schema),
             patience: options.patience,
@@ -87,8 +66,21 @@ impl Links {
         &self.place
     }
 
-    pub(super) fn options(&self) -> &PgConnectOptions {
-        &self.options
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    pub(super) fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
+    }
+
+    /// What the URL says of notifications: whether they are wanted, or nothing.
+    pub(super) fn notify(&self) -> Option<bool> {
+        self.target.notify()
     }
 
     /// Waits for a connection.
@@ -107,6 +99,17 @@ impl Links {
     /// Makes a connection beyond the number, for what must neither wait behind others nor trust what they left.
     pub(super) async fn make(self: &Arc<Self>, within: Duration) -> Result<Link, Fault> {
         let (open, _) = self.connect(Instant::now() + within, true).await?;
+        Ok(self.link(open, Duration::ZERO, None))
+    }
+
+    /// Makes a connection whose notifications go to `told`. It is never given to others.
+    pub(super) async fn listener(
+        self: &Arc<Self>,
+        told: mpsc::UnboundedSender<String>,
+    ) -> Result<Link, Fault> {
+        let connected = self.target.connect().await?;
+        let (mut open, near) = Open::new(connected, &self.runtime, Some(told));
+        open.ask(&self.place, near).await?;
         Ok(self.link(open, Duration::ZERO, None))
     }
 
@@ -139,8 +142,7 @@ impl Links {
             std::mem::take(&mut idle.rested)
         };
         for (_, open) in rested {
-            // It is gone whether it says so or not.
-            let _ = open.connection.close().await;
+            open.close().await;
         }
     }
 
@@ -157,7 +159,8 @@ impl Links {
                 Ok(Err(fault)) => fault,
                 Err(_) => return Err(self.unreachable()),
             };
-            let comes = fault.kind == FaultKind::Unreachable || patient && fault.kind == FaultKind::Lost;
+            let comes = fault.kind == FaultKind::Unreachable
+                || patient && matches!(fault.kind, FaultKind::Lost | FaultKind::ReadOnly);
             if !comes {
                 return Err(fault);
             }
@@ -170,12 +173,10 @@ impl Links {
     }
 
     async fn connect_once(&self) -> Result<(Open, String), Fault> {
-        let fault = |error| Fault::of(&self.place, &error);
-        let mut connection = PgConnection::connect_with(&self.options).await.map_err(fault)?;
-        let said = sqlx::query(BEGIN).fetch_one(&mut connection).await.map_err(fault)?;
-        let fsync: String = said.try_get("fsync").map_err(fault)?;
-        let encoding: String = said.try_get("encoding").map_err(fault)?;
-        Ok((Open { connection, flushes: fsync != "off" }, encoding))
+        let connected = self.target.connect().await?;
+        let (mut open, near) = Open::new(connected, &self.runtime, None);
+        let encoding = open.ask(&self.place, near).await?;
+        Ok((open, encoding))
     }
 
     fn unreachable(&self) -> Fault {
@@ -201,7 +202,7 @@ impl Links {
             };
             let watched = self.idle().watched;
             for (_, open) in old {
-                let _ = open.connection.close().await;
+                open.close().await;
             }
             if !watched {
                 return;
@@ -227,162 +228,4 @@ impl Link {
             home.runtime.spawn(watching);
         }
     }
-
-    /// Whether a commit reaches the disk before it is acknowledged.
-    pub(super) fn flushes(&self) -> bool {
-        self.open.flushes
-    }
-
-    pub(super) fn place(&self) -> &str {
-        &self.home.place
-    }
-
-    /// Runs a statement to its end and returns its rows; `@` stands for our schema.
-    pub(super) async fn rows(&mut self, sql: &str, bind: Bind) -> Result<Vec<PgRow>, Fault> {
-        let arguments = bind.arguments(&self.home.place)?;
-        let sql = sql.replace('@', &self.home.schema);
-        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let rows = query.fetch_all(&mut self.open.connection);
-        match tokio::time::timeout(self.home.statement_timeout, rows).await {
-            Ok(rows) => rows.map_err(|error| Fault::of(&self.home.place, &error)),
-            Err(_) => Err(silent(&self.home)),
-        }
-    }
-
-    /// Runs a statement that gives one row.
-    pub(super) async fn row(&mut self, sql: &str, bind: Bind) -> Result<PgRow, Fault> {
-        let row = self.rows(sql, bind).await?.into_iter().next();
-        row.ok_or_else(|| Fault::corrupt(&self.home.place, "a statement gave no row".to_owned()))
-    }
-
-    /// Runs statements without arguments, all in one go.
-    pub(super) async fn run(&mut self, sql: &str) -> Result<(), Fault> {
-        let sql = sql.replace('@', &self.home.schema);
-        let done = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut self.open.connection);
-        match tokio::time::timeout(self.home.statement_timeout, done).await {
-            Ok(done) => done.map(drop).map_err(|error| Fault::of(&self.home.place, &error)),
-            Err(_) => Err(silent(&self.home)),
-        }
-    }
-
-    /// Ends a transaction: commits what succeeded and rolls back what did not.
-    pub(super) async fn end<T>(
-        &mut self,
-        result: Result<T, StoreError>,
-    ) -> Result<Result<T, StoreError>, Fault> {
-        self.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
-        Ok(result)
-    }
 }
-
-fn silent(home: &Links) -> Fault {
-    let reason = format!("no answer within {} s", home.statement_timeout.as_secs_f32());
-    Fault { error: StoreError::Io { place: home.place.clone(), reason }, kind: FaultKind::Silent }
-}
-
-/// How often something was tried, and what is known of that.
-#[derive(Debug, Default)]
-pub(super) struct Tries {
-    lost: u8,
-    collisions: u8,
-    /// It changes nothing, so it does not matter whether a try that got no answer was done.
-    reads: bool,
-    /// Why a try that may have been done got no answer.
-    open: Option<StoreError>,
-}
-
-impl Tries {
-    /// Returns the tries of what changes nothing.
-    pub(super) fn reading() -> Self {
-        Tries { reads: true, ..Tries::default() }
-    }
-
-    /// Returns the tries of what is not sent again if it may have been done.
-    pub(super) fn once() -> Self {
-        Tries { lost: u8::MAX, ..Tries::default() }
-    }
-
-    /// Returns the tries of what may have been done before, if that try got an error instead of an answer.
-    pub(super) fn going_on(open: Option<StoreError>) -> Self {
-        Tries { open, ..Tries::default() }
-    }
-
-    /// Whether an earlier try may have been done.
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    /// Agrees to try again after a fault, or returns the error to end with.
-    pub(super) fn after(&mut self, fault: Fault, links: &Links) -> Result<(), StoreError> {
-        let Fault { error, kind } = fault;
-        match kind {
-            FaultKind::Lost => {
-                links.distrust();
-                if self.lost >= 4 {
-                    return Err(self.end(error));
-                }
-                self.lost += 1;
-                if !self.reads {
-                    self.open.get_or_insert(error);
-                }
-            }
-            FaultKind::Collision if self.collisions < 5 => self.collisions += 1,
-            _ => return Err(self.end(error)),
-        }
-        Ok(())
-    }
-
-    /// Returns the error to end with. One that promises that nothing was changed is not told of what may have been done.
-    pub(super) fn end(&mut self, error: StoreError) -> StoreError {
-        match (self.open.take(), error) {
-            (Some(StoreError::Io { place, reason }), StoreError::Busy { .. }) => {
-                let reason =
-                    format!("{reason}; since then the server could not be asked whether it was done");
-                StoreError::Io { place, reason }
-            }
-            (Some(StoreError::Io { place, reason }), StoreError::Full { .. }) => {
-                StoreError::Io { place, reason: format!("{reason}; then there was no room left") }
-            }
-            (Some(StoreError::Io { place, reason }), StoreError::Database { reason: then, .. }) => {
-                StoreError::Io { place, reason: format!("{reason}; then: {then}") }
-            }
-            (_, error) => error,
-        }
-    }
-}
-
-/// Tries something that may be done twice, each time on a connection of its own. `$work` is
-/// `Result<Result<T, StoreError>, Fault>`: refusals of ours leave the connection in order, faults do not. `$again` tells
-/// it whether an earlier try may have been done; `reading` says that it changes nothing.
-macro_rules! attempt {
-    (reading $links:expr, |$link:ident| $work:expr) => {
-        attempt!($links, $crate::postgres::links::Tries::reading(), |$link, _again| $work)
-    };
-    ($links:expr, |$link:ident| $work:expr) => {
-        attempt!($links, $crate::postgres::links::Tries::default(), |$link, _again| $work)
-    };
-    ($links:expr, |$link:ident, $again:ident| $work:expr) => {
-        attempt!($links, $crate::postgres::links::Tries::default(), |$link, $again| $work)
-    };
-    ($links:expr, $tries:expr, |$link:ident, $again:ident| $work:expr) => {{
-        let mut tries = $tries;
-        loop {
-            let mut $link = match $links.take().await {
-                Ok(link) => link,
-                Err(fault) => break Err(tries.end(fault.error)),
-            };
-            let $again = tries.is_open();
-            match $work.await {
-                Ok(result) => {
-                    $link.keep();
-                    break result;
-                }
-                Err(fault) => match tries.after(fault, &$links) {
-                    Ok(()) => {}
-                    Err(error) => break Err(error),
-                },
-            }
-        }
-    }};
-}
-pub(super) use attempt;

@@ -2,11 +2,14 @@
 //!
 //! Few connections serve any number of sessions. What is appended at once by many is one statement and one flush.
 
+mod bind;
 mod collecting;
+mod connect;
 mod fault;
 mod keys;
 mod leases;
 mod line;
+mod link;
 mod links;
 mod moving;
 mod options;
@@ -15,6 +18,8 @@ mod restoring;
 mod rows;
 mod schema;
 mod snapshots;
+mod telling;
+mod tries;
 mod waiting;
 mod writing;
 
@@ -34,6 +39,7 @@ use self::leases::Claims;
 use self::line::Held;
 use self::links::Links;
 pub use self::options::PostgresOptions;
+use self::telling::Telling;
 use self::waiting::Waiting;
 use self::writing::Ready;
 use crate::record::check_body;
@@ -80,6 +86,7 @@ struct Inner {
     seats: Mutex<HashMap<SessionId, Weak<Held>>>,
     ready: Mutex<Ready>,
     waiting: Arc<Waiting>,
+    telling: Telling,
     closed: AtomicBool,
 }
 
@@ -93,12 +100,12 @@ impl PostgresStore {
     /// then it was not touched, or if the database is not in UTF-8; [`StoreError::Io`] if the server cannot be reached;
     /// [`StoreError::Busy`], [`StoreError::Corrupt`], [`StoreError::Database`].
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
-        let (connect, place) = options.connect()?;
+        let (target, place) = options.connect()?;
         let runtime = Handle::try_current().map_err(|error| StoreError::Database {
             place: place.clone(),
             reason: format!("a tokio runtime is needed: {error}"),
         })?;
-        let links = Arc::new(Links::new(connect, place.clone(), &options, runtime.clone()));
+        let links = Arc::new(Links::new(target, place.clone(), &options, runtime.clone()));
         let (mut link, encoding) = links.first().await.map_err(|fault| fault.error)?;
         if encoding != "UTF8" {
             let reason = format!("the database is encoded in {encoding}; it has to be UTF8");
@@ -119,9 +126,15 @@ impl PostgresStore {
             channel,
             seats: Mutex::default(),
             ready: Mutex::default(),
+            telling: Telling::default(),
             closed: AtomicBool::new(false),
         };
-        Ok(PostgresStore { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        if inner.links.notify() == Some(false) {
+            inner.telling.turn_off();
+        }
+        inner.must_hear().await?;
+        Ok(PostgresStore { inner })
     }
 
     /// Waits for what stands in line, gives up all leases and closes all connections.
@@ -133,6 +146,7 @@ impl PostgresStore {
         let _ = self.inner.release().await;
         self.inner.closed.store(true, Ordering::Release);
         self.inner.retire().await;
+        self.inner.tell_some().await;
         self.inner.waiting.close();
         self.inner.links.close().await;
     }

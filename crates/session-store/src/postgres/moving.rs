@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use tokio_postgres::Row;
+
+use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::keys::{self, KeyColumns};
-use super::leases::begin_with;
 use super::line::{Held, Job};
-use super::links::Link;
-use super::rows::{self, Bind, Columns, Place, get, stored};
+use super::link::{Level, Link};
+use super::rows::{self, Columns, Place, stored};
 use super::writing::flushed;
-use crate::{InboxId, SessionId, StoreError};
+use crate::{InboxId, SessionId};
 
 /// How many bytes of bodies one statement takes.
 pub(super) const BYTES: usize = 8 * 1024 * 1024;
@@ -18,7 +20,6 @@ pub(super) const BYTES: usize = 8 * 1024 * 1024;
 /// were.
 pub(super) async fn move_sessions(
     link: &mut Link,
-    channel: &str,
     flights: &[(&Held, &[Job])],
 ) -> Result<BTreeSet<String>, Fault> {
     let mut columns = Columns::default();
@@ -27,20 +28,31 @@ pub(super) async fn move_sessions(
             columns.push(&held.session, kept);
         }
     }
-    move_with(link, channel, flights, columns).await
+    let (sql, bind) = moving(flights, columns);
+    let found = link.write(level_of(flights), &sql, bind).await?;
+    moved(link, &found)
+}
+
+fn level_of(flights: &[(&Held, &[Job])]) -> Level {
+    match flushed(flights.iter().flat_map(|(_, jobs)| jobs.iter())) {
+        true => Level::Flushed,
+        false => Level::Committed,
+    }
+}
+
+/// Reads which sessions were moved.
+fn moved(link: &Link, found: &[Row]) -> Result<BTreeSet<String>, Fault> {
+    let moved: Result<BTreeSet<String>, String> = found.iter().map(|row| get(row, "session")).collect();
+    moved.map_err(|reason| Fault::corrupt(link.place(), reason))
 }
 
 /// The same for one job that is too large for one statement.
-pub(super) async fn move_in_steps(
-    link: &mut Link,
-    channel: &str,
-    held: &Held,
-    job: &Job,
-) -> Result<bool, Fault> {
-    begin_with(link, &held.session).await?;
-    let jobs = std::slice::from_ref(job);
-    let moved = !move_with(link, channel, &[(held, jobs)], Columns::default()).await?.is_empty();
-    if moved {
+pub(super) async fn move_in_steps(link: &mut Link, held: &Held, job: &Job) -> Result<bool, Fault> {
+    let flights = [(held, std::slice::from_ref(job))];
+    let (sql, bind) = moving(&flights, Columns::default());
+    let found = link.begin(level_of(&flights), vec![(&sql, bind)]).await?;
+    let is_moved = found.first().is_some_and(|rows| !rows.is_empty());
+    if is_moved {
         let mut step = Columns::default();
         let mut bytes = 0;
         for kept in &job.kept {
@@ -53,9 +65,8 @@ pub(super) async fn move_in_steps(
         }
         insert(link, &held.session, step).await?;
     }
-    let ended: Result<(), StoreError> = Ok(());
-    let _ = link.end(ended).await?;
-    Ok(moved)
+    link.finish(Vec::new()).await?;
+    Ok(is_moved)
 }
 
 /// Inserts records of a session whose row is ours for the length of a transaction.
@@ -83,12 +94,8 @@ pub(super) fn add_records(query: &mut String, bind: &mut Bind, first: usize, col
     *bind = bound;
 }
 
-async fn move_with(
-    link: &mut Link,
-    channel: &str,
-    flights: &[(&Held, &[Job])],
-    mut columns: Columns,
-) -> Result<BTreeSet<String>, Fault> {
+/// Returns the statement that moves sessions and inserts what `columns` holds; its rows are the sessions that were moved.
+fn moving(flights: &[(&Held, &[Job])], mut columns: Columns) -> (String, Bind) {
     let mut moves = Moves::default();
     let mut letters = Letters::default();
     let mut key_columns = KeyColumns::default();
@@ -100,11 +107,9 @@ async fn move_with(
             key_columns.push(&held.session, &job.keys);
         }
     }
-    let sync = flushed(flights.iter().flat_map(|(_, jobs)| jobs.iter()));
-    let bind = Bind::new().with(channel.to_owned()).with(sync);
-    let mut bind = moves.bind(bind);
-    let mut next = 3 + MOVE_ARGUMENTS;
-    let mut query = format!("WITH {}", wanted(3));
+    let mut bind = moves.bind(Bind::new());
+    let mut next = 1 + MOVE_ARGUMENTS;
+    let mut query = format!("WITH {}", wanted(1));
     let mut conditions = String::new();
     let with_letters = !letters.letter.is_empty();
     if with_letters {
@@ -128,12 +133,8 @@ async fn move_with(
         query += &format!(", {}", keys::INSERT_KEYS);
     }
     add_records(&mut query, &mut bind, next, &mut columns);
-    query += " SELECT session::text AS session, pg_notify($1, session::text)::text,
-                   CASE WHEN $2 THEN '' ELSE set_config('synchronous_commit', 'off', true) END
-               FROM moved";
-    let found = link.rows(&query, bind).await?;
-    let moved: Result<BTreeSet<String>, String> = found.iter().map(|row| get(row, "session")).collect();
-    moved.map_err(|reason| Fault::corrupt(link.place(), reason))
+    query += " SELECT session::text AS session FROM moved";
+    (query, bind)
 }
 
 /// The `UPDATE` that lets a batch in; to be continued with more conditions. What it compares is all that decides: a

@@ -1,12 +1,9 @@
 //! How a database is reached.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::ConnectOptions;
-use sqlx::postgres::PgConnectOptions;
-
+use super::connect::Target;
 use crate::StoreError;
 
 /// Where a PostgreSQL database is and how it is used.
@@ -87,19 +84,9 @@ impl PostgresOptions {
     }
 
     /// Returns what connects, and the name of the place without anything secret.
-    pub(super) fn connect(&self) -> Result<(PgConnectOptions, String), StoreError> {
-        let unusable =
-            |reason: String| StoreError::Database { place: "the PostgreSQL URL".to_owned(), reason };
-        // The parser's own words could repeat a piece of the URL.
-        let options = PgConnectOptions::from_str(&self.url)
-            .map_err(|_| {
-                unusable("it cannot be read; write it like postgres://user@host:5432/database".to_owned())
-            })?
-            .disable_statement_logging();
-        let options = match options.get_application_name() {
-            Some(_) => options,
-            None => options.application_name("trunkline"),
-        };
+    pub(super) fn connect(&self) -> Result<(Target, String), StoreError> {
+        let target = Target::new(&self.url)?;
+        let place = target.place();
         let first = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         let fits = |byte: u8| first(byte) || byte.is_ascii_digit();
         let schema = self.schema.as_bytes();
@@ -110,26 +97,15 @@ impl PostgresOptions {
             || self.schema.starts_with("pg_")
         {
             let reason = format!("{:?} is not a name for a schema: use a-z, 0-9 and _", self.schema);
-            return Err(StoreError::Database { place: place(&options), reason });
+            return Err(StoreError::Database { place, reason });
         }
-        let place = place(&options);
-        Ok((options, place))
+        Ok((target, place))
     }
-}
-
-fn place(options: &PgConnectOptions) -> String {
-    let host = match options.get_socket() {
-        Some(socket) => socket.to_string_lossy().into_owned(),
-        None => options.get_host().to_owned(),
-    };
-    // Without a name the server takes that of the user, which is not ours to print.
-    let database = options.get_database().unwrap_or_default();
-    format!("postgres://{host}:{}/{database}", options.get_port())
 }
 
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = PgConnectOptions::from_str(&self.url).map(|options| place(&options));
+        let place = Target::new(&self.url).map(|target| target.place());
         f.debug_struct("PostgresOptions")
             .field("place", &place.unwrap_or_default())
             .field("schema", &self.schema)

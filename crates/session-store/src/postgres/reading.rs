@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlx::postgres::PgRow;
+use tokio_postgres::Row;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
+use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
-use super::links::{Link, Tries, attempt};
-use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, SPINE, WAITING, get, stored};
+use super::link::{Level, Link};
+use super::rows::{self, LETTER, LETTER_SEAL, RECORD, SESSION, SPINE, WAITING, stored};
+use super::tries::{Tries, attempt};
 use super::{Inner, unknown};
 use crate::{
     Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
@@ -28,12 +30,12 @@ impl Inner {
         self: &Arc<Self>,
         sql: &str,
         bind: impl Fn() -> Bind,
-    ) -> Result<Vec<PgRow>, StoreError> {
+    ) -> Result<Vec<Row>, StoreError> {
         attempt!(reading self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
     }
 
     /// Returns the only row about a session.
-    async fn row_of(self: &Arc<Self>, session: &SessionId, sql: &str) -> Result<PgRow, StoreError> {
+    async fn row_of(self: &Arc<Self>, session: &SessionId, sql: &str) -> Result<Row, StoreError> {
         let found = self.query(sql, || Bind::new().session(session)).await?;
         found.into_iter().next().ok_or_else(|| unknown(session))
     }
@@ -256,21 +258,25 @@ impl Inner {
                  INSERT INTO @letters (session, letter, at, kind, body, seal)
                  SELECT session, letter, at, kind, body, {LETTER_SEAL} FROM given l
              )
-             SELECT letters, pg_notify($5, session::text)::text FROM moved"
+             SELECT letters FROM moved"
         );
         let mut tries = Tries::once();
         loop {
             let mut link = self.links.take_alive().await.map_err(|fault| tries.end(fault.error))?;
             let bind = Bind::new().session(session).with(stored(at.0)).with(kind).with(body);
-            match link.rows(&sql, bind.with(&self.channel)).await {
+            match link.write(Level::Flushed, &sql, bind).await {
                 Ok(found) => {
                     link.keep();
+                    self.tell(session);
                     let row = found.first().ok_or_else(|| unknown(session))?;
                     let letter: i64 = get(row, "letters").map_err(|reason| self.corrupt(reason))?;
                     return Ok(InboxId(rows::read(letter)));
                 }
                 // A letter that may have been posted is not posted again.
-                Err(fault) => tries.after(fault, &self.links)?,
+                Err(fault) => {
+                    drop(link);
+                    tries.after(fault, &self.links).await?;
+                }
             }
         }
     }
@@ -373,23 +379,28 @@ impl Inner {
 
     pub(super) async fn activity(self: &Arc<Self>, session: &SessionId) -> Result<Activity, StoreError> {
         self.settle(session).await;
-        let sql =
-            "SELECT records, letters, consumed, token FROM @sessions WHERE session = $1::uuid AND complete";
+        let sql = "SELECT session::text AS session, records, letters, consumed, token FROM @sessions
+             WHERE session = $1::uuid AND complete";
         let row = self.row_of(session, sql).await?;
-        let number = |column| get::<i64>(&row, column).map(rows::read).map_err(|reason| self.corrupt(reason));
-        let now = Activity::new(number("records")?, number("letters")?, number("consumed")?);
-        Ok(now.under(number("token")?))
+        rows::activity(&row).map(|(_, now)| now).map_err(|reason| self.corrupt(reason))
     }
 }
 
-/// Removes all rows of a session within a transaction.
+/// Removes all rows of a session, and ends the transaction with that.
 pub(super) async fn remove(link: &mut Link, session: &SessionId) -> Result<(), Fault> {
-    for table in ["bodies", "records", "parts", "keys", "letters", "snapshots", "sessions"] {
-        let sql = format!("DELETE FROM @{table} WHERE session = $1::uuid");
-        link.rows(&sql, Bind::new().session(session)).await?;
-    }
-    Ok(())
+    let statements = REMOVE.iter().map(|sql| (*sql, Bind::new().session(session))).collect();
+    link.finish(statements).await.map(drop)
 }
+
+const REMOVE: [&str; 7] = [
+    "DELETE FROM @bodies WHERE session = $1",
+    "DELETE FROM @records WHERE session = $1",
+    "DELETE FROM @parts WHERE session = $1",
+    "DELETE FROM @keys WHERE session = $1",
+    "DELETE FROM @letters WHERE session = $1",
+    "DELETE FROM @snapshots WHERE session = $1",
+    "DELETE FROM @sessions WHERE session = $1",
+];
 
 /// Changes how a session is called and listed, and seals that. Whoever waited for another change of the row computes on what
 /// that one has left.
@@ -398,9 +409,8 @@ async fn amend_in(
     session: &SessionId,
     amend: &Amend,
 ) -> Result<Result<(), StoreError>, Fault> {
-    begin_with(link, session).await?;
     let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid");
-    let found = link.rows(&sql, Bind::new().session(session)).await?;
+    let found = begin_with(link, Level::Flushed, session, &sql, Bind::new().session(session)).await?;
     let info = found.first().map(rows::sealed).transpose();
     let info = info.map_err(|reason| Fault::corrupt(link.place(), reason))?.flatten();
     let Some(mut info) = info else { return link.end(Err(unknown(session))).await };
@@ -409,6 +419,6 @@ async fn amend_in(
     let tags: Vec<String> = info.tags.iter().cloned().collect();
     let bind = Bind::new().session(session).with(&info.title).with(tags).with(info.archived);
     let bind = bind.with(Header::of(&info).seal().as_bytes().as_slice());
-    link.rows(sql, bind).await?;
-    link.end(Ok(())).await
+    link.finish(vec![(sql, bind)]).await?;
+    Ok(Ok(()))
 }

@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Inner;
+use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::keys::{self, KeyColumns, Keys};
 use super::leases::{STANDING, Standing};
-use super::links::{Link, attempt};
+use super::link::{Level, Link};
 use super::moving::add_records;
-use super::rows::{self, Bind, Columns, LETTER_SEAL, SESSION, get, stored};
+use super::rows::{self, Columns, LETTER_SEAL, SESSION, stored};
+use super::tries::attempt;
 use crate::tally::check_name;
 use crate::{Header, ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
 
@@ -72,11 +74,13 @@ impl Inner {
         chunk: &Chunk,
         letters: &Letters,
     ) -> Result<SessionInfo, StoreError> {
-        let inserted = attempt!(self.links, |link, again| {
-            insert_whole(&mut link, &self.channel, &info, (chunk, letters), again)
-        })?;
+        let inserted =
+            attempt!(self.links, |link, again| { insert_whole(&mut link, &info, (chunk, letters), again) })?;
         match inserted {
-            true => Ok(info),
+            true => {
+                self.tell(&info.id);
+                Ok(info)
+            }
             false => Err(StoreError::SessionExists { session: info.id }),
         }
     }
@@ -223,9 +227,10 @@ impl Importing {
 
     async fn show(mut self, info: &SessionInfo, letters: Letters) -> Result<(), StoreError> {
         let (store, import, info) = (Arc::clone(&self.store), Arc::clone(&self.import), info.clone());
-        let channel = store.channel.clone();
         let shown = async move {
-            attempt!(store.links, |link| show(&mut link, &channel, &import, (&info, &letters)))
+            attempt!(store.links, |link| show(&mut link, &import, (&info, &letters)))?;
+            store.tell(&info.id);
+            Ok(())
         };
         self.store.spawned(shown).await?;
         self.shown = true;
@@ -291,23 +296,22 @@ fn bind_row(info: &SessionInfo, records: u64) -> Bind {
 /// try may have done it.
 async fn insert_whole(
     link: &mut Link,
-    channel: &str,
     info: &SessionInfo,
     (chunk, letters): (&Chunk, &Letters),
     again: bool,
 ) -> Result<Result<bool, StoreError>, Fault> {
     let mut query = format!(
         "WITH moved AS (
-             INSERT INTO @sessions ({ROW}, complete, letters, seal) VALUES ({VALUES}, true, $14, $19) ON CONFLICT DO NOTHING
+             INSERT INTO @sessions ({ROW}, complete, letters, seal) VALUES ({VALUES}, true, $13, $18) ON CONFLICT DO NOTHING
              RETURNING session
          ), {}",
-        Letters::posted(15)
+        Letters::posted(14)
     );
-    let bind = bind_row(info, info.records).with(channel).with(letters.letter.len() as i64);
+    let bind = bind_row(info, info.records).with(letters.letter.len() as i64);
     let bind = letters.bind(bind).with(Header::of(info).seal().as_bytes().as_slice());
-    let bind = chunk.add_to(&info.id, &mut query, bind, 20);
-    query += " SELECT pg_notify($13, session::text)::text FROM moved";
-    let inserted = link.rows(&query, bind).await?;
+    let bind = chunk.add_to(&info.id, &mut query, bind, 19);
+    query += " SELECT 1 FROM moved";
+    let inserted = link.write(Level::Flushed, &query, bind).await?;
     if !inserted.is_empty() || !again {
         return Ok(Ok(!inserted.is_empty()));
     }
@@ -330,7 +334,7 @@ async fn begin(
          RETURNING 1"
     );
     let bind = bind_row(info, 0).with(&import.owner).with(import.claim);
-    link.rows(&sql, bind).await.map(|rows| Ok(!rows.is_empty()))
+    link.write(Level::Committed, &sql, bind).await.map(|rows| Ok(!rows.is_empty()))
 }
 
 const OURS: &str = "session = $1::uuid AND owner = $2::uuid AND claim = $3 AND NOT complete";
@@ -343,8 +347,8 @@ async fn add(link: &mut Link, import: &Import, chunk: &Chunk) -> Result<Result<(
     let bind = import.bind().with(stored(last.seq)).with(stored(first.seq) - 1);
     let bind = chunk.add_to(&import.session, &mut query, bind, 6);
     // What nobody sees needs no flush; the step that shows it flushes all before it.
-    query += " SELECT set_config('synchronous_commit', 'off', true) FROM moved";
-    if !link.rows(&query, bind).await?.is_empty() {
+    query += " SELECT 1 FROM moved";
+    if !link.write(Level::Committed, &query, bind).await?.is_empty() {
         return Ok(Ok(()));
     }
     // The answer to an earlier try may have been lost.
@@ -355,24 +359,23 @@ async fn add(link: &mut Link, import: &Import, chunk: &Chunk) -> Result<Result<(
 
 async fn show(
     link: &mut Link,
-    channel: &str,
     import: &Import,
     (info, letters): (&SessionInfo, &Letters),
 ) -> Result<Result<(), StoreError>, Fault> {
     let sql = format!(
         "WITH moved AS (
              UPDATE @sessions SET complete = true, owner = NULL, claim = NULL, updated_at = $4, head = $5, nodes = $6,
-                 bytes = $7, digest = $8, letters = $11, seal = $16
+                 bytes = $7, digest = $8, letters = $10, seal = $15
              WHERE {OURS} AND records = $9 RETURNING session
          ), {}
-         SELECT pg_notify($10, session::text)::text FROM moved",
-        Letters::posted(12)
+         SELECT 1 FROM moved",
+        Letters::posted(11)
     );
     let bind = import.bind().with(stored(info.updated_at.0)).with(info.head.index() as i64);
     let bind = bind.with(stored(info.nodes)).with(stored(info.bytes)).with(info.digest.as_bytes().as_slice());
-    let bind = bind.with(stored(info.records)).with(channel).with(letters.letter.len() as i64);
+    let bind = bind.with(stored(info.records)).with(letters.letter.len() as i64);
     let bind = letters.bind(bind).with(Header::of(info).seal().as_bytes().as_slice());
-    if !link.rows(&sql, bind).await?.is_empty() {
+    if !link.write(Level::Flushed, &sql, bind).await?.is_empty() {
         return Ok(Ok(()));
     }
     let sql = "SELECT 1 FROM @sessions WHERE session = $1::uuid AND complete AND digest = $2";

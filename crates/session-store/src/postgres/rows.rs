@@ -2,16 +2,17 @@
 //!
 //! Many rows go to the server as arrays, one for each column, in one statement.
 
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::{Arguments, Decode, Encode, Postgres, Row, Type};
+use tokio_postgres::Row;
 use trunkline_message_tree::{NodeId, Timestamp};
 
+use super::bind::{Bind, get};
 use super::fault::Fault;
-use super::links::Link;
+use super::link::{Level, Link};
 use crate::cut::{self, Cut};
 use crate::record::{link_of, nodes_of};
 use crate::{
-    Digest, Header, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError, Tally,
+    Activity, Digest, Header, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError,
+    Tally,
 };
 
 const NODE: i16 = 0;
@@ -19,38 +20,6 @@ const FILED: i16 = 1;
 const MOVE: i16 = 2;
 const NOTE: i16 = 3;
 const BLOB: i16 = 4;
-
-/// The arguments of a statement.
-#[derive(Default)]
-pub(super) struct Bind {
-    arguments: PgArguments,
-    failed: Option<String>,
-}
-
-impl Bind {
-    pub(super) fn new() -> Self {
-        Bind::default()
-    }
-
-    pub(super) fn with<'q, T: Encode<'q, Postgres> + Type<Postgres>>(mut self, value: T) -> Self {
-        if let Err(error) = self.arguments.add(value) {
-            self.failed.get_or_insert(error.to_string());
-        }
-        self
-    }
-
-    pub(super) fn session(self, session: &SessionId) -> Self {
-        self.with(session.as_str())
-    }
-
-    /// Returns the arguments, or why one of them cannot be sent.
-    pub(super) fn arguments(self, place: &str) -> Result<PgArguments, Fault> {
-        match self.failed {
-            None => Ok(self.arguments),
-            Some(reason) => Err(Fault::refused(place, reason)),
-        }
-    }
-}
 
 /// Columns of `records`, `bodies` and `parts` for any number of sessions.
 #[derive(Default)]
@@ -223,26 +192,26 @@ pub(super) const RECORD: &str =
     ) END AS parts";
 
 /// Returns the record of a row with the columns of [`RECORD`].
-pub(super) fn kept(row: &PgRow, session: &SessionId) -> Result<Kept, StoreError> {
+pub(super) fn kept(row: &Row, session: &SessionId) -> Result<Kept, StoreError> {
     let seq = get::<i64>(row, "seq").map(read).unwrap_or_default();
     parse(row, seq).map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })
 }
 
 /// Returns what the spine says, of a row with the columns of [`SPINE`].
-pub(super) fn spine(row: &PgRow, session: &SessionId) -> Result<(u64, Spine), StoreError> {
+pub(super) fn spine(row: &Row, session: &SessionId) -> Result<(u64, Spine), StoreError> {
     let seq = get::<i64>(row, "seq").map(read).unwrap_or_default();
     let spine = parse_spine(row);
     let spine = spine.map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?;
     Ok((seq, spine))
 }
 
-fn parse(row: &PgRow, seq: u64) -> Result<Kept, String> {
+fn parse(row: &Row, seq: u64) -> Result<Kept, String> {
     let spine = parse_spine(row)?;
     let digest = digest_of(&get::<Vec<u8>>(row, "digest")?)?;
     Ok(Kept { seq, spine, body: body(row)?, digest })
 }
 
-fn parse_spine(row: &PgRow) -> Result<Spine, String> {
+fn parse_spine(row: &Row) -> Result<Spine, String> {
     let at = Timestamp(read(get(row, "at")?));
     Ok(match get::<i16>(row, "kind")? {
         kind @ (NODE | FILED) => Spine::Node {
@@ -280,7 +249,7 @@ fn parse_spine(row: &PgRow) -> Result<Spine, String> {
 }
 
 /// Returns a body, put together again.
-pub(super) fn body(row: &PgRow) -> Result<String, String> {
+pub(super) fn body(row: &Row) -> Result<String, String> {
     let text = get::<Option<String>>(row, "text")?.ok_or("its body is missing")?;
     let Some(cuts) = get::<Option<Vec<u8>>>(row, "cuts")? else { return Ok(text) };
     let parts = get::<Option<Vec<Option<String>>>>(row, "parts")?.unwrap_or_default();
@@ -305,7 +274,7 @@ pub(super) const SESSION: &str =
 
 /// Returns what a list shows of a session; nothing if an import of it is under way. The error says what cannot be read, or
 /// that it is not what was written. What a version without seals has written has none.
-pub(super) fn sealed(row: &PgRow) -> Result<Option<SessionInfo>, String> {
+pub(super) fn sealed(row: &Row) -> Result<Option<SessionInfo>, String> {
     let seal: Option<Vec<u8>> = get(row, "seal")?;
     let complete: bool = get(row, "complete")?;
     if !complete && seal.is_none() {
@@ -323,7 +292,7 @@ pub(super) fn sealed(row: &PgRow) -> Result<Option<SessionInfo>, String> {
 }
 
 /// Returns what a list shows of a session; the error says which part of it cannot be read.
-pub(super) fn info(row: &PgRow) -> Result<SessionInfo, String> {
+pub(super) fn info(row: &Row) -> Result<SessionInfo, String> {
     let id: String = get(row, "session")?;
     let inner = || -> Result<SessionInfo, String> {
         Ok(SessionInfo {
@@ -353,8 +322,15 @@ pub(super) struct Place {
 }
 
 /// Returns where a session is.
-pub(super) fn place(row: &PgRow) -> Result<Place, String> {
+pub(super) fn place(row: &Row) -> Result<Place, String> {
     Ok(Place { tally: Tally::of(&info(row)?), consumed: read(get(row, "consumed")?) })
+}
+
+/// Returns how far a session is, with its id.
+pub(super) fn activity(row: &Row) -> Result<(String, Activity), String> {
+    let number = |column| get::<i64>(row, column).map(read);
+    let now = Activity::new(number("records")?, number("letters")?, number("consumed")?);
+    Ok((get(row, "session")?, now.under(number("token")?)))
 }
 
 /// Waits until what is found in a session's row is as safe as if its commit had been answered; returns whether there is
@@ -362,11 +338,11 @@ pub(super) fn place(row: &PgRow) -> Result<Place, String> {
 /// is written after it, to no effect, is acknowledged after it.
 pub(super) async fn flush_after(link: &mut Link, session: &SessionId) -> Result<bool, Fault> {
     let sql = "UPDATE @sessions SET token = token WHERE session = $1::uuid RETURNING 1";
-    link.rows(sql, Bind::new().session(session)).await.map(|rows| !rows.is_empty())
+    link.write(Level::Flushed, sql, Bind::new().session(session)).await.map(|rows| !rows.is_empty())
 }
 
 /// Returns a letter. The error says which letter it is, and what is wrong with it.
-pub(super) fn letter(row: &PgRow, session: &SessionId) -> Result<Letter, String> {
+pub(super) fn letter(row: &Row, session: &SessionId) -> Result<Letter, String> {
     let id: i64 = get(row, "letter")?;
     let sound = || {
         let letter = Letter {
@@ -438,18 +414,7 @@ pub(super) fn hash(words: &[&str]) -> i64 {
     name_of(words).as_bytes().first_chunk::<8>().map_or(0, |bytes| i64::from_be_bytes(*bytes))
 }
 
-/// Reads one column; the error is a reason in words.
-pub(super) fn get<'r, T>(row: &'r PgRow, column: &str) -> Result<T, String>
-where
-    T: Decode<'r, Postgres> + Type<Postgres>,
-{
-    row.try_get(column).map_err(|error| match error {
-        sqlx::Error::ColumnDecode { source, .. } => format!("{column}: {source}"),
-        error => error.to_string(),
-    })
-}
-
-pub(super) fn node(row: &PgRow, column: &str) -> Result<Option<NodeId>, String> {
+pub(super) fn node(row: &Row, column: &str) -> Result<Option<NodeId>, String> {
     get::<Option<i64>>(row, column)?.map(|number| node_of(number, column)).transpose()
 }
 
@@ -457,7 +422,7 @@ pub(super) fn node_of(number: i64, column: &str) -> Result<NodeId, String> {
     u32::try_from(number).map(NodeId::new).map_err(|_| format!("{column} is {number}, which is no node"))
 }
 
-fn word(row: &PgRow, column: &str) -> Result<String, String> {
+fn word(row: &Row, column: &str) -> Result<String, String> {
     get::<Option<String>>(row, column)?.ok_or_else(|| format!("its {column} is missing"))
 }
 

@@ -3,11 +3,10 @@
 //! Every key begins with the session, so that a distributed database can keep a session in one place. What a schema
 //! holds is looked at before anything is changed in it: another program's tables must not get ours among them.
 
-use sqlx::Row;
-
+use super::bind::Bind;
 use super::fault::Fault;
-use super::links::Link;
-use super::rows::{self, Bind, hash};
+use super::link::{Level, Link};
+use super::rows::{self, hash};
 use crate::{Header, StoreError};
 
 /// What stands in our table of one row, so that it is known as ours.
@@ -139,7 +138,7 @@ pub(super) async fn prepare(link: &mut Link, schema: &str) -> Result<Result<(), 
         Ok(_) => {}
         Err(error) => return Ok(Err(error)),
     }
-    link.run("BEGIN").await?;
+    link.begin(Level::Flushed, Vec::new()).await?;
     // Whoever else opens the same schema waits here; the lock ends with the transaction.
     let bind = Bind::new().with(hash(&[MARK, schema]));
     // How long others may take is theirs to say: a large migration is slow.
@@ -205,7 +204,7 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
     let bind = Bind::new().with(schema);
-    let fault = |error| Fault::of(&place, &error);
+    let fault = |error: tokio_postgres::Error| Fault::of(&place, &error);
     let other = |reason: &str| StoreError::NotAStore { place: place.clone(), reason: reason.to_owned() };
     let rows = link.rows(query, bind).await?;
     let mut counts = (0_i64, 0_i64);
@@ -226,7 +225,7 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
     let [row] = rows.as_slice() else {
         return Ok(Err(other("its table `store` does not have one row")));
     };
-    let (mark, found) = (row.try_get::<String, _>("mark"), row.try_get::<i64, _>("version"));
+    let (mark, found) = (row.try_get::<_, String>("mark"), row.try_get::<_, i64>("version"));
     let (Ok(mark), Ok(found)) = (mark, found) else {
         return Ok(Err(other("its table `store` is of another program")));
     };

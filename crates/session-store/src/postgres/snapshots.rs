@@ -4,13 +4,15 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::PgRow;
+use tokio_postgres::Row;
 
 use super::Inner;
+use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::line::Held;
-use super::links::{Link, attempt};
-use super::rows::{self, Bind, get, stored};
+use super::link::{Level, Link};
+use super::rows::{self, stored};
+use super::tries::attempt;
 use super::writing::look;
 use crate::{SessionId, Snapshot, StoreError};
 
@@ -57,12 +59,12 @@ async fn keep(link: &mut Link, held: &Held, snapshot: &Snapshot) -> Result<Resul
                JOIN @records r ON r.session = held.session AND r.seq = $5 AND r.digest = $6
                ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, digest = excluded.digest,
                    form = excluded.form, seal = excluded.seal, bytes = excluded.bytes
-               RETURNING set_config('synchronous_commit', 'off', true)";
+               RETURNING 1";
     let bind = Bind::new().session(session).with(stored(held.grant.token)).with(&held.grant.owner);
     let bind = bind.with(held.grant.claim).with(stored(snapshot.seq));
     let bind = bind.with(snapshot.digest.as_bytes().as_slice()).with(i64::from(snapshot.form));
     let bind = bind.with(snapshot.seal(session).as_bytes().as_slice()).with(&snapshot.bytes);
-    if !link.rows(sql, bind).await?.is_empty() {
+    if !link.write(Level::Committed, sql, bind).await?.is_empty() {
         return Ok(Ok(()));
     }
     Ok(match look(link, session, &held.grant).await? {
@@ -72,7 +74,7 @@ async fn keep(link: &mut Link, held: &Held, snapshot: &Snapshot) -> Result<Resul
 }
 
 /// Returns the snapshot that a row has, if it is what was kept.
-fn sound(row: &PgRow, session: &SessionId) -> Option<Snapshot> {
+fn sound(row: &Row, session: &SessionId) -> Option<Snapshot> {
     let seq = rows::read(get(row, "seq").ok()?);
     let form = u32::try_from(get::<i64>(row, "form").ok()?).ok()?;
     let digest = rows::digest_of(&get::<Vec<u8>>(row, "digest").ok()?).ok()?;

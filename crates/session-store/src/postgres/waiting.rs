@@ -1,117 +1,189 @@
-//! Waiting for what others do: the server tells of changes on one connection, which is open while somebody waits.
+//! Waiting for what others do: all sessions that somebody waits for are looked at in one statement, each second.
 //!
-//! What is told is only that something happened in a session; what it was is read. So a message that came twice, or for
-//! nothing, does no harm, and after the connection broke everybody looks again. Where the server cannot tell, everybody
-//! looks each second.
+//! Where the server tells of changes on a connection of ours, they are seen at once and looked at less often. What is told
+//! is only that something happened in a session; what it was is read. So a message that came twice, or for nothing, or
+//! never, does no harm.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use sqlx::postgres::{PgListener, PgPoolOptions};
-use tokio::sync::watch;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::Inner;
+use super::bind::{Bind, Uuid};
+use super::fault::Fault;
+use super::link::{Level, Link};
 use super::links::Links;
-use super::rows::Bind;
+use super::rows;
+use super::telling::NOTIFY;
+use super::tries::attempt;
 use crate::bell::Bell;
 use crate::{Activity, SessionId, StoreError};
 
-/// How often one looks while the server cannot tell.
+/// How often one looks while nothing is heard.
 const POLL: Duration = Duration::from_secs(1);
+
+/// How often one looks while notifications arrive.
+const POLL_HEARING: Duration = Duration::from_secs(5);
 
 /// How often the server is asked to say something, so that a connection that died in silence is noticed.
 const PING: Duration = Duration::from_secs(10);
 
-/// Those who wait, and the connection that serves them.
+/// How long a notification of our own may take.
+const ARRIVES: Duration = Duration::from_secs(2);
+
+/// How many sessions one statement looks at.
+const MOST: usize = 1024;
+
+/// Those who wait, and what serves them.
 pub(super) struct Waiting {
     links: Arc<Links>,
     channel: String,
     inner: Mutex<Waiters>,
-    /// What the listener does, as far as it is known.
-    hearing: watch::Sender<Hearing>,
+    /// Whether notifications arrive.
+    hears: AtomicBool,
 }
 
 #[derive(Default)]
 struct Waiters {
-    bells: HashMap<SessionId, Weak<Bell>>,
-    listener: Option<tokio::task::AbortHandle>,
+    /// By the word that the server tells.
+    watched: HashMap<String, Watched>,
+    tasks: Vec<AbortHandle>,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Hearing {
-    /// There is no listener, or it has not tried yet.
-    Unknown,
-    /// The server tells us.
-    Yes,
-    /// It does not.
-    No,
+struct Watched {
+    session: SessionId,
+    bell: Weak<Bell>,
+    /// What the last look saw: nothing before the first.
+    seen: Option<Option<Activity>>,
 }
 
 impl Waiting {
     pub(super) fn new(links: Arc<Links>, channel: String) -> Self {
-        Waiting { links, channel, inner: Mutex::default(), hearing: watch::Sender::new(Hearing::Unknown) }
+        Waiting { links, channel, inner: Mutex::default(), hears: AtomicBool::new(false) }
     }
 
-    /// Stops listening; whoever waits looks again.
+    /// Looks and listens no more; whoever waits looks again.
     pub(super) fn close(&self) {
-        let listener = self.open().listener.take();
-        if let Some(listener) = listener {
-            listener.abort();
+        let tasks = std::mem::take(&mut self.open().tasks);
+        for task in tasks {
+            task.abort();
         }
-        self.hearing.send_replace(Hearing::No);
         self.ring_all();
     }
 
-    /// Returns what rings when something happens in a session, and sees to it that somebody listens.
+    /// Returns what rings when something happens in a session, and sees to it that somebody looks.
     fn bell(self: &Arc<Self>, session: &SessionId, runtime: &tokio::runtime::Handle) -> Arc<Bell> {
         let mut waiters = self.open();
-        if waiters.listener.as_ref().is_none_or(tokio::task::AbortHandle::is_finished) {
-            self.hearing.send_replace(Hearing::Unknown);
-            waiters.listener = Some(runtime.spawn(listen(Arc::downgrade(self))).abort_handle());
+        if waiters.tasks.is_empty() {
+            waiters.tasks.push(runtime.spawn(look(Arc::downgrade(self))).abort_handle());
+            if self.links.notify() != Some(false) {
+                waiters.tasks.push(runtime.spawn(listen(Arc::downgrade(self))).abort_handle());
+            }
         }
-        if let Some(bell) = waiters.bells.get(session).and_then(Weak::upgrade) {
+        if let Some(bell) = waiters.watched.get(session.as_str()).and_then(|one| one.bell.upgrade()) {
             return bell;
         }
         let bell = Arc::new(Bell::default());
-        waiters.bells.insert(session.clone(), Arc::downgrade(&bell));
+        let watched = Watched { session: session.clone(), bell: Arc::downgrade(&bell), seen: None };
+        waiters.watched.insert(session.to_string(), watched);
         bell
     }
 
-    /// Returns whether the server tells us of changes, once that is known.
-    async fn is_heard(&self) -> bool {
-        let mut hearing = self.hearing.subscribe();
-        // The sender is ours: it cannot be gone.
-        let known = hearing.wait_for(|hearing| *hearing != Hearing::Unknown).await;
-        known.is_ok_and(|hearing| *hearing == Hearing::Yes)
-    }
-
-    fn ring(&self, session: &SessionId) {
-        let bell = self.open().bells.get(session).and_then(Weak::upgrade);
+    /// Wakes those who wait for the session of that word.
+    pub(super) fn ring(&self, word: &str) {
+        let bell = self.open().watched.get(word).and_then(|one| one.bell.upgrade());
         if let Some(bell) = bell {
             bell.ring();
         }
     }
 
     fn ring_all(&self) {
-        let bells: Vec<Arc<Bell>> = self.open().bells.values().filter_map(Weak::upgrade).collect();
+        let bells: Vec<Arc<Bell>> =
+            self.open().watched.values().filter_map(|one| one.bell.upgrade()).collect();
         for bell in bells {
             bell.ring();
         }
     }
 
-    /// Forgets bells that nobody waits for. If none is left for the second time in a row, the listener is told to end,
-    /// and whoever waits next starts another.
-    fn ends(&self, idle: &mut bool) -> bool {
+    /// Returns the sessions that somebody waits for. If there is none for the second time in a row, everything ends, and
+    /// whoever waits next starts it again.
+    fn waited_for(&self, idle: &mut bool) -> Option<Vec<SessionId>> {
         let mut waiters = self.open();
-        waiters.bells.retain(|_, bell| bell.strong_count() > 0);
-        let was_idle = std::mem::replace(idle, waiters.bells.is_empty());
-        let ends = *idle && was_idle;
-        if ends {
-            waiters.listener = None;
+        waiters.watched.retain(|_, one| one.bell.strong_count() > 0);
+        let was_idle = std::mem::replace(idle, waiters.watched.is_empty());
+        if *idle && was_idle {
+            for task in std::mem::take(&mut waiters.tasks) {
+                task.abort();
+            }
+            self.hears.store(false, Ordering::Release);
+            return None;
         }
-        ends
+        Some(waiters.watched.values().map(|one| one.session.clone()).collect())
+    }
+
+    /// Wakes those whose sessions are not as they were at the last look.
+    fn compare(&self, looked_at: &[SessionId], found: &HashMap<String, Activity>) {
+        let mut changed = Vec::new();
+        let mut waiters = self.open();
+        for session in looked_at {
+            let Some(one) = waiters.watched.get_mut(session.as_str()) else { continue };
+            let now = found.get(session.as_str()).copied();
+            if one.seen.replace(now) != Some(now) {
+                changed.extend(one.bell.upgrade());
+            }
+        }
+        drop(waiters);
+        for bell in changed {
+            bell.ring();
+        }
+    }
+
+    /// Reads how far sessions are, in one statement.
+    async fn activities(&self, sessions: &[SessionId]) -> Result<HashMap<String, Activity>, StoreError> {
+        let sql = "SELECT session::text AS session, records, letters, consumed, token FROM @sessions
+                   WHERE session = ANY ($1) AND complete";
+        let found = attempt!(reading self.links, |link| async {
+            let wanted: Vec<Uuid> = sessions.iter().map(Uuid::of).collect();
+            link.rows(sql, Bind::new().with(wanted)).await.map(Ok)
+        })?;
+        let corrupt = |reason| StoreError::Corrupt { place: self.links.place().to_owned(), reason };
+        found.iter().map(rows::activity).collect::<Result<_, String>>().map_err(corrupt)
+    }
+
+    /// Makes a connection on which the server tells us, and proves that it does.
+    async fn hear(&self) -> Result<(Link, mpsc::UnboundedReceiver<String>), StoreError> {
+        let refused = |reason: &str| StoreError::Database {
+            place: self.links.place().to_owned(),
+            reason: format!("{reason}; leave `notify` out of the URL, or say notify=off"),
+        };
+        let (told, mut hears) = mpsc::unbounded_channel();
+        let mut link = self.links.listener(told).await.map_err(|fault| fault.error)?;
+        if !link.is_direct() && self.links.notify() != Some(true) {
+            return Err(refused("a pooler, or something like it, stands between us and the server"));
+        }
+        let listen = format!("LISTEN \"{}\"", self.channel);
+        if let Err(Fault { error, .. }) = link.run(&listen).await {
+            return Err(refused(&format!("notifications cannot be had: {error}")));
+        }
+        self.ping().await.map_err(|fault| fault.error)?;
+        match tokio::time::timeout(ARRIVES, hears.recv()).await {
+            Ok(Some(_)) => Ok((link, hears)),
+            _ => Err(refused("a notification of our own does not arrive: a pooler gives it to others")),
+        }
+    }
+
+    /// Asks the server to say something to everybody.
+    async fn ping(&self) -> Result<(), Fault> {
+        let mut link = self.links.take().await?;
+        let nothing = vec![String::new()];
+        link.write(Level::Committed, NOTIFY, Bind::new().with(&self.channel).with(nothing)).await?;
+        link.keep();
+        Ok(())
     }
 
     fn open(&self) -> MutexGuard<'_, Waiters> {
@@ -137,99 +209,93 @@ impl Inner {
             let bell = self.waiting.bell(session, &self.runtime);
             // First, so that nothing that changes below is missed.
             let rings = bell.listen();
-            let heard = self.waiting.is_heard().await;
             let now = look().await?;
             if now != seen {
                 return Ok(now);
             }
-            match heard {
-                true => rings.await,
-                // Also ends when the server tells again.
-                false => drop(tokio::time::timeout(POLL, rings).await),
+            rings.await;
+        }
+    }
+
+    /// Proves that notifications arrive, where the URL asks for them.
+    pub(super) async fn must_hear(self: &Arc<Self>) -> Result<(), StoreError> {
+        match self.links.notify() {
+            Some(true) => {
+                let waiting = Arc::clone(&self.waiting);
+                self.spawned(async move { waiting.hear().await.map(drop) }).await
             }
+            _ => Ok(()),
         }
     }
 }
 
-/// Listens until nobody waits any more.
-async fn listen(waiting: Weak<Waiting>) {
+/// Looks at everything that is waited for, again and again, until nobody waits any more.
+async fn look(waiting: Weak<Waiting>) {
     let mut idle = false;
     loop {
         let Some(here) = waiting.upgrade() else { return };
-        let listener = connect(&here).await;
-        let hears = if listener.is_some() { Hearing::Yes } else { Hearing::No };
-        here.hearing.send_replace(hears);
-        // What happened before we heard is seen by looking.
-        here.ring_all();
+        let Some(sessions) = here.waited_for(&mut idle) else { return };
+        for some in sessions.chunks(MOST) {
+            // What fails now is looked at again soon.
+            if let Ok(found) = here.activities(some).await {
+                here.compare(some, &found);
+            }
+        }
+        let pause = if here.hears.load(Ordering::Acquire) { POLL_HEARING } else { POLL };
         drop(here);
-        match listener {
-            Some(listener) => {
-                if hear(&waiting, listener, &mut idle).await {
-                    return;
-                }
-                if let Some(here) = waiting.upgrade() {
-                    here.hearing.send_replace(Hearing::No);
-                    here.ring_all();
-                }
-            }
-            None => {
-                tokio::time::sleep(POLL).await;
-                let Some(here) = waiting.upgrade() else { return };
-                if here.ends(&mut idle) {
-                    return;
-                }
-            }
-        }
+        tokio::time::sleep(spread(pause)).await;
     }
 }
 
-async fn connect(waiting: &Waiting) -> Option<PgListener> {
-    // The listener wants a pool for its one connection.
-    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
-    let pool = pool.idle_timeout(None).max_lifetime(None).connect_lazy_with(waiting.links.options().clone());
-    let mut listener = PgListener::connect_with(&pool).await.ok()?;
-    listener.eager_reconnect(false);
-    listener.listen(&waiting.channel).await.ok()?;
-    Some(listener)
+/// Returns a time that differs by up to a fifth, so that stores do not all look at once.
+fn spread(pause: Duration) -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    pause.mul_f64(0.9 + f64::from(now.subsec_micros() % 1000) / 5000.0)
 }
 
-/// Passes on what the server tells, until the connection breaks (`false`) or nobody waits any more (`true`).
-async fn hear(waiting: &Weak<Waiting>, mut listener: PgListener, idle: &mut bool) -> bool {
-    let mut silent = 0;
-    let mut looked = Instant::now();
+/// Listens for as long as anybody waits, which the one who looks finds out.
+async fn listen(waiting: Weak<Waiting>) {
     loop {
-        // A call that is given up takes nothing out of the stream that is not a whole message.
-        let told = tokio::time::timeout(PING, listener.try_recv()).await;
-        let Some(here) = waiting.upgrade() else { return true };
-        // Others may never cease to talk, so silence is not waited for.
-        if looked.elapsed() >= PING {
-            looked = Instant::now();
-            if here.ends(idle) {
-                return true;
+        let Some(here) = waiting.upgrade() else { return };
+        let heard = here.hear().await;
+        match heard {
+            Ok((link, told)) => {
+                here.hears.store(true, Ordering::Release);
+                // What happened before we heard is seen by looking.
+                here.ring_all();
+                drop(here);
+                pass_on(&waiting, told).await;
+                drop(link);
+                let Some(here) = waiting.upgrade() else { return };
+                here.hears.store(false, Ordering::Release);
+                here.ring_all();
             }
+            // It will not be otherwise as long as somebody waits.
+            Err(StoreError::Database { .. }) => return,
+            Err(_) => {}
         }
-        match told {
-            Ok(Ok(Some(notification))) => {
-                silent = 0;
-                if let Ok(session) = SessionId::parse(notification.payload()) {
-                    here.ring(&session);
-                }
-            }
-            Ok(Ok(None) | Err(_)) => return false,
-            Err(_) if silent >= 2 => return false,
-            Err(_) => {
-                silent += 1;
-                ping(&here).await;
-            }
-        }
+        tokio::time::sleep(spread(POLL)).await;
     }
 }
 
-/// Asks the server to say something to everybody.
-async fn ping(waiting: &Arc<Waiting>) {
-    if let Ok(mut link) = waiting.links.take().await
-        && link.rows("SELECT pg_notify($1, '')", Bind::new().with(&waiting.channel)).await.is_ok()
-    {
-        link.keep();
+/// Passes on what the server tells, until the connection breaks or falls silent.
+async fn pass_on(waiting: &Weak<Waiting>, mut told: mpsc::UnboundedReceiver<String>) {
+    let mut silent_since: Option<Instant> = None;
+    loop {
+        match tokio::time::timeout(PING, told.recv()).await {
+            Ok(Some(word)) => {
+                silent_since = None;
+                let Some(here) = waiting.upgrade() else { return };
+                here.ring(&word);
+            }
+            Ok(None) => return,
+            Err(_) if silent_since.is_some_and(|since| since.elapsed() >= PING) => return,
+            Err(_) => {
+                silent_since.get_or_insert_with(Instant::now);
+                let Some(here) = waiting.upgrade() else { return };
+                // If it fails, the next silence tells.
+                let _ = here.ping().await;
+            }
+        }
     }
 }

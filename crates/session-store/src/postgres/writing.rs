@@ -8,14 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::bind::{Bind, get};
 use super::fault::{Fault, FaultKind, same};
 use super::leases::{Grant, STANDING, Standing};
 use super::line::{Held, Job};
-use super::links::{Link, Tries, attempt};
+use super::link::Link;
 use super::moving::{BYTES, move_in_steps, move_sessions};
-use super::rows::{self, Bind, Place, get, stored};
+use super::rows::{self, Place, stored};
+use super::tries::{Tries, attempt};
 use super::{Inner, unknown};
-use crate::{Durability, InboxId, SessionId, StoreError};
+use crate::{Digest, Durability, InboxId, SessionId, StoreError};
 
 /// How many connections write at once at most: while one waits for the flush, the other collects what came meanwhile.
 const WRITERS: usize = 2;
@@ -93,6 +95,7 @@ impl Inner {
                     let (done, not): (Vec<Flight>, Vec<Flight>) =
                         together.into_iter().partition(|flight| moved.contains(flight.held.session.as_str()));
                     for flight in done {
+                        self.tell(&flight.held.session);
                         let landed = flight.jobs.into_iter().map(|job| (job, Ok(level))).collect();
                         flight.held.land(landed);
                     }
@@ -127,7 +130,7 @@ impl Inner {
         let mut link = self.links.take().await?;
         let jobs: Vec<(&Held, &[Job])> =
             flights.iter().map(|flight| (&*flight.held, flight.jobs.as_slice())).collect();
-        let moved = move_sessions(&mut link, &self.channel, &jobs).await?;
+        let moved = move_sessions(&mut link, &jobs).await?;
         let level = level(&link, jobs.iter().flat_map(|(_, jobs)| jobs.iter()));
         link.keep();
         Ok((moved, level))
@@ -169,10 +172,11 @@ impl Inner {
         let mut puzzles = 0;
         loop {
             let mut link = self.links.take().await.map_err(|fault| tries.end(fault.error))?;
-            match write_once(&mut link, &self.channel, held, job, more).await {
+            match write_once(&mut link, held, job, more).await {
                 Ok(Verdict::Written(with_it)) => {
                     let level = level(&link, kept_jobs(job, more, with_it));
                     link.keep();
+                    self.tell(&held.session);
                     return Ok((with_it, level));
                 }
                 Ok(Verdict::Refused(error)) => {
@@ -186,9 +190,24 @@ impl Inner {
                 Ok(Verdict::Puzzle) => {
                     return Err(tries.end(StoreError::Busy { place: link.place().to_owned() }));
                 }
-                Err(fault) => tries.after(fault, &self.links)?,
+                Err(fault) => {
+                    drop(link);
+                    tries.after(fault, &self.links).await?;
+                }
             }
         }
+    }
+
+    /// Whether a session has a record with that digest.
+    pub(super) async fn has_record(
+        self: &Arc<Self>,
+        session: &SessionId,
+        seq: u64,
+        digest: &Digest,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM @records WHERE session = $1 AND seq = $2 AND digest = $3";
+        let bind = || Bind::new().session(session).with(stored(seq)).with(digest.as_bytes().as_slice());
+        self.query(sql, bind).await.map(|found| !found.is_empty())
     }
 
     /// Reads where a session is, if the lease with that token still holds.
@@ -224,18 +243,12 @@ fn kept_jobs<'a>(job: &'a Job, more: &'a [Job], with_it: usize) -> impl Iterator
     std::iter::once(job).chain(more.iter().take(with_it))
 }
 
-async fn write_once(
-    link: &mut Link,
-    channel: &str,
-    held: &Held,
-    job: &Job,
-    more: &[Job],
-) -> Result<Verdict, Fault> {
+async fn write_once(link: &mut Link, held: &Held, job: &Job, more: &[Job]) -> Result<Verdict, Fault> {
     if !job.is_doomed() {
         let jobs = std::slice::from_ref(job);
         let moved = match job.bytes > BYTES {
-            true => move_in_steps(link, channel, held, job).await?,
-            false => !move_sessions(link, channel, &[(held, jobs)]).await?.is_empty(),
+            true => move_in_steps(link, held, job).await?,
+            false => !move_sessions(link, &[(held, jobs)]).await?.is_empty(),
         };
         if moved {
             return Ok(Verdict::Written(0));

@@ -43,6 +43,12 @@ impl Behind {
     }
 }
 
+/// The id of a session as it goes over the wire.
+fn bytes_of(number: u32) -> [u8; 16] {
+    let digits: String = session(number).as_str().chars().filter(|letter| *letter != '-').collect();
+    u128::from_str_radix(&digits, 16).expect("it is a UUID").to_be_bytes()
+}
+
 const PATIENT: Duration = Duration::from_secs(30);
 const HASTY: Duration = Duration::from_secs(1);
 
@@ -85,18 +91,18 @@ async fn what_may_have_been_done_is_never_told_as_if_nothing_was() {
     let again = behind.append(one(1, "\"kept\"")).await.unwrap_err();
     assert!(matches!(again, StoreError::Conflict { .. }), "{again}");
 
-    wire.lose_for_good("COMMIT");
+    wire.lose_for_good("SET title = ");
     open(store.amend(&session(2), Amend::title("a new title")).await.unwrap_err());
     wire.mend();
     assert_eq!(store.info(&session(2)).await.unwrap().title, "a new title");
 
-    wire.lose_for_good("COMMIT");
+    wire.lose_for_good("SET token = ");
     open(store.lease(&session(2)).await.unwrap_err());
     wire.mend();
     // What nobody knows of is given back.
     drop(store.lease(&session(2)).await.unwrap());
 
-    wire.lose_for_good("COMMIT");
+    wire.lose_for_good("bodies WHERE session = ");
     open(store.delete(&session(2)).await.unwrap_err());
     wire.mend();
     let gone = store.delete(&session(2)).await.unwrap_err();
@@ -114,7 +120,7 @@ async fn what_may_have_been_done_is_never_told_as_if_nothing_was() {
 #[tokio::test]
 async fn reading_that_got_no_answer_is_told_as_busy() {
     let Some(behind) = Behind::new(HASTY).await else { return };
-    behind.wire.lose_for_good(session(1).as_str());
+    behind.wire.lose_for_good(bytes_of(1));
     let away = behind.store.info(&session(1)).await.unwrap_err();
     assert!(matches!(away, StoreError::Busy { .. }), "{away}");
 }
@@ -123,7 +129,7 @@ async fn reading_that_got_no_answer_is_told_as_busy() {
 async fn a_session_is_deleted_although_the_answer_is_lost() {
     let Some(behind) = Behind::new(PATIENT).await else { return };
     behind.store.create(new_session(2)).await.unwrap();
-    behind.wire.lose("COMMIT");
+    behind.wire.lose("bodies WHERE session = ");
     behind.store.delete(&session(2)).await.unwrap();
     assert!(behind.wire.is_done());
     let gone = behind.store.delete(&session(2)).await.unwrap_err();
@@ -134,7 +140,7 @@ async fn a_session_is_deleted_although_the_answer_is_lost() {
 async fn a_look_that_is_answered_late_does_not_lead_back_to_where_the_session_was() {
     let Some(behind) = Behind::new(PATIENT).await else { return };
     // A batch for the wrong place has the place looked up.
-    let hold = behind.wire.hold(session(1).as_str());
+    let hold = behind.wire.hold(bytes_of(1));
     let wrong = behind.begin(one(77, "77"));
     hold.reached().await;
     // Meanwhile another looks too, and writes.

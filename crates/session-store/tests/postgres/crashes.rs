@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Row};
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 use trunkline_session_store::{
     Activity, Claim, Durability, Lease, PostgresOptions, PostgresStore, Receipt, SessionStore, StoreError,
 };
 
 use super::made::{append_notes, batch, bodies, new_session, note, session};
-use super::skipped;
+use super::{client, skipped};
 
 const CLUSTER: &str = "TRUNKLINE_TEST_POSTGRES_CLUSTER";
 
@@ -243,16 +242,13 @@ async fn what_was_cut_off_while_it_waited_for_a_standby_is_flushed_only_when_the
     store.create(new_session(1)).await.unwrap();
     let lease = store.lease(&session(1)).await.unwrap();
     // A standby that never comes. We ourselves do not wait for it.
-    let mut admin = PgConnection::connect(&cluster.url).await.unwrap();
-    run(&mut admin, "SET synchronous_commit = local").await;
-    run(&mut admin, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await;
-    run(&mut admin, "SELECT pg_reload_conf()").await;
-    while run(
-        &mut admin,
-        "SELECT 1 FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''",
-    )
-    .await
-    .len()
+    let admin = client(&cluster.url).await;
+    run(&admin, "SET synchronous_commit = local").await;
+    run(&admin, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await;
+    run(&admin, "SELECT pg_reload_conf()").await;
+    while run(&admin, "SELECT 1 FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''")
+        .await
+        .len()
         == 1
     {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -264,8 +260,8 @@ async fn what_was_cut_off_while_it_waited_for_a_standby_is_flushed_only_when_the
         loop {
             assert!(!append.is_finished(), "it is acknowledged, and no standby has it");
             let waits = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-            let waits = run(&mut admin, waits).await;
-            let waits: Option<i32> = waits.first().map(|row| row.get("pid"));
+            let waits = run(&admin, waits).await;
+            let waits: Option<i32> = waits.first().and_then(|row| row.get("pid")?.parse().ok());
             if let Some(pid) = waits.filter(|pid| !cut.contains(pid)) {
                 cut.push(pid);
                 break;
@@ -273,15 +269,19 @@ async fn what_was_cut_off_while_it_waited_for_a_standby_is_flushed_only_when_the
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         if let ([.., pid], true) = (cut.as_slice(), cut.len() < 3) {
-            run(&mut admin, &format!("SELECT pg_terminate_backend({pid})")).await;
+            run(&admin, &format!("SELECT pg_terminate_backend({pid})")).await;
         }
     }
-    run(&mut admin, "ALTER SYSTEM RESET synchronous_standby_names").await;
-    run(&mut admin, "SELECT pg_reload_conf()").await;
+    run(&admin, "ALTER SYSTEM RESET synchronous_standby_names").await;
+    run(&admin, "SELECT pg_reload_conf()").await;
     let receipt = append.await.unwrap().unwrap();
     assert_eq!((receipt.seq, receipt.durability), (2, Durability::Flushed));
 }
 
-async fn run(connection: &mut PgConnection, sql: &str) -> Vec<PgRow> {
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(connection).await.unwrap()
+async fn run(client: &Client, sql: &str) -> Vec<SimpleQueryRow> {
+    let rows = client.simple_query(sql).await.unwrap().into_iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    rows.collect()
 }

@@ -4,13 +4,11 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Connection, Row};
 use trunkline_session_store::{Claim, PostgresOptions, PostgresStore, SessionStore, StoreError};
 
 use super::made::{append_notes, batch, bodies, new_session, note, session};
 use super::wire::Wire;
-use super::{Schema, runtime, server};
+use super::{Schema, client, runtime, server};
 
 /// A process that can be made to hang: its runtime moves only while something is run on it.
 fn hanging() -> tokio::runtime::Runtime {
@@ -140,12 +138,12 @@ async fn signs_of_life_do_not_wait_until_a_session_could_be_given_back() {
     let _lease = store.lease(&session(1)).await.unwrap();
     let freed = store.lease(&session(2)).await.unwrap();
     // Somebody holds its row.
-    let mut holds = PgConnection::connect(&url).await.unwrap();
+    let holds = client(&url).await;
     let row = format!("SELECT FROM {}.sessions WHERE session = '{}' FOR UPDATE", schema.name, session(2));
-    sqlx::raw_sql(AssertSqlSafe(format!("BEGIN; {row}"))).execute(&mut holds).await.unwrap();
+    holds.batch_execute(&format!("BEGIN; {row}")).await.unwrap();
     drop(freed);
     assert_lives_on(&schema, ttl).await;
-    sqlx::raw_sql("ROLLBACK").execute(&mut holds).await.unwrap();
+    holds.batch_execute("ROLLBACK").await.unwrap();
     // Now it could be.
     while schema.rows("SELECT FROM @sessions WHERE owner IS NOT NULL").await.len() > 1 {
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -17,8 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Connection};
+use tokio_postgres::{Client, NoTls, Row};
 use trunkline_session_store::kit::{self, Handle, OldPlace, Options, Place, Subject};
 use trunkline_session_store::{PostgresOptions, PostgresStore, StoreError};
 
@@ -74,10 +73,10 @@ impl Schema {
         run(&self.url, &sql.replace('@', &format!("{}.", self.name))).await;
     }
 
-    async fn rows(&self, sql: &str) -> Vec<PgRow> {
-        let mut connection = PgConnection::connect(&self.url).await.expect("the server is there");
+    async fn rows(&self, sql: &str) -> Vec<Row> {
+        let client = client(&self.url).await;
         let sql = sql.replace('@', &format!("{}.", self.name));
-        sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut connection).await.expect("it can be asked")
+        client.query(&sql, &[]).await.expect("it can be asked")
     }
 }
 
@@ -89,8 +88,9 @@ impl Drop for Schema {
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
-                let mut connection = PgConnection::connect(&url).await.ok()?;
-                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.ok()
+                let (client, connection) = tokio_postgres::connect(&url, NoTls).await.ok()?;
+                tokio::spawn(connection);
+                client.batch_execute(&sql).await.ok()
             })
         });
         let _ = dropped.join();
@@ -98,8 +98,14 @@ impl Drop for Schema {
 }
 
 async fn run(url: &str, sql: &str) {
-    let mut connection = PgConnection::connect(url).await.expect("the server is there");
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.expect("it can be run");
+    client(url).await.batch_execute(sql).await.expect("it can be run");
+}
+
+/// Connects as an administrator would.
+async fn client(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");
+    tokio::spawn(connection);
+    client
 }
 
 fn runtime() -> tokio::runtime::Runtime {

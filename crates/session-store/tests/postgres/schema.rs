@@ -1,6 +1,5 @@
 //! Schemas: new ones, those of others, and those of other versions.
 
-use sqlx::Row;
 use trunkline_session_store::kit::OldPlace;
 use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, StoreError};
 

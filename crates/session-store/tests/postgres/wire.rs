@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -85,12 +85,12 @@ impl Wire {
     }
 
     /// Loses the answer to the next statement that has these words in it, after the server has given it.
-    pub(super) fn lose(&self, words: &str) {
+    pub(super) fn lose(&self, words: impl AsRef<[u8]>) {
         self.rule(words, Fate::Lost(false));
     }
 
     /// The same, and nobody gets through to the server any more.
-    pub(super) fn lose_for_good(&self, words: &str) {
+    pub(super) fn lose_for_good(&self, words: impl AsRef<[u8]>) {
         self.rule(words, Fate::Lost(true));
     }
 
@@ -100,7 +100,7 @@ impl Wire {
     }
 
     /// Holds the answer to the next statement that has these words in it.
-    pub(super) fn hold(&self, words: &str) -> Hold {
+    pub(super) fn hold(&self, words: impl AsRef<[u8]>) -> Hold {
         let gate = Arc::new(Gate::default());
         self.rule(words, Fate::Held(Arc::clone(&gate)));
         Hold(gate)
@@ -117,8 +117,8 @@ impl Wire {
         self.state.open().rules.is_empty()
     }
 
-    fn rule(&self, words: &str, fate: Fate) {
-        self.state.open().rules.push((words.as_bytes().to_vec(), fate));
+    fn rule(&self, words: impl AsRef<[u8]>, fate: Fate) {
+        self.state.open().rules.push((words.as_ref().to_vec(), fate));
     }
 }
 
@@ -158,12 +158,64 @@ fn accept(state: &Arc<State>, listener: &TcpListener) {
         let copy = |stream: &TcpStream| stream.try_clone().expect("it can be shared");
         let number = inner.connections.len();
         inner.connections.push([copy(&client), copy(&server)]);
-        let fate = Arc::new(Mutex::new(None));
-        let (from, to, its) = (copy(&client), copy(&server), Arc::clone(&fate));
+        let passing = Arc::new(Passing::default());
+        let (from, to, its) = (copy(&client), copy(&server), Arc::clone(&passing));
         let sending = Arc::clone(state);
         std::thread::spawn(move || send(&sending, number, from, to, &its));
         let answering = Arc::clone(state);
-        std::thread::spawn(move || answer(&answering, number, server, client, &fate));
+        std::thread::spawn(move || answer(&answering, number, server, client, &passing));
+    }
+}
+
+/// What both directions of a connection know of each other.
+#[derive(Default)]
+struct Passing {
+    fate: Mutex<Option<Fate>>,
+    /// How many answers are complete only when the server says so: a client may send much before it reads.
+    owed: AtomicUsize,
+}
+
+impl Passing {
+    fn fate(&self) -> MutexGuard<'_, Option<Fate>> {
+        self.fate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Finds the messages in a stream: each has a letter and its length, but for the first of a client.
+struct Messages {
+    head: Vec<u8>,
+    rest: usize,
+    has_letter: bool,
+}
+
+impl Messages {
+    fn new(begins_with_letter: bool) -> Self {
+        Messages { head: Vec::new(), rest: 0, has_letter: begins_with_letter }
+    }
+
+    /// Returns how many messages with one of these letters begin in a piece of the stream.
+    fn count(&mut self, mut piece: &[u8], letters: &[u8]) -> usize {
+        let mut count = 0;
+        while !piece.is_empty() {
+            let skipped = self.rest.min(piece.len());
+            self.rest -= skipped;
+            piece = piece.get(skipped..).unwrap_or_default();
+            let Some((first, more)) = piece.split_first() else { break };
+            piece = more;
+            self.head.push(*first);
+            let length = match (self.has_letter, self.head.as_slice()) {
+                (true, [letter, length @ ..]) if length.len() == 4 => {
+                    count += usize::from(letters.contains(letter));
+                    length.first_chunk()
+                }
+                (false, length) if length.len() == 4 => length.first_chunk(),
+                _ => continue,
+            };
+            self.rest = length.map_or(0, |length| u32::from_be_bytes(*length) as usize).saturating_sub(4);
+            self.has_letter = true;
+            self.head.clear();
+        }
+        count
     }
 }
 
@@ -173,8 +225,9 @@ fn send(
     number: usize,
     mut from: TcpStream,
     mut to: TcpStream,
-    fate: &Mutex<Option<Fate>>,
+    passing: &Passing,
 ) -> Option<()> {
+    let mut messages = Messages::new(false);
     let mut said = vec![0; 64 * 1024];
     // Words may begin in one piece and end in the next.
     let mut seen: Vec<u8> = Vec::new();
@@ -187,6 +240,8 @@ fn send(
         if state.is_silent(number) {
             continue;
         }
+        // Queries and syncs: each is answered by one that says that the server is ready.
+        passing.owed.fetch_add(messages.count(piece, b"QS"), Ordering::AcqRel);
         let before = seen.len();
         seen.extend(piece);
         let mut inner = state.open();
@@ -197,7 +252,7 @@ fn send(
         });
         if let Some(found) = found {
             // Before the server can answer.
-            *fate.lock().unwrap_or_else(PoisonError::into_inner) = Some(inner.rules.remove(found).1);
+            *passing.fate() = Some(inner.rules.remove(found).1);
             seen.clear();
         }
         drop(inner);
@@ -213,10 +268,10 @@ fn answer(
     number: usize,
     mut from: TcpStream,
     mut to: TcpStream,
-    fate: &Mutex<Option<Fate>>,
+    passing: &Passing,
 ) -> Option<()> {
     let mut said = vec![0; 64 * 1024];
-    let mut lost: Vec<u8> = Vec::new();
+    let mut messages = Messages::new(true);
     loop {
         let count = from.read(&mut said).ok().filter(|count| *count > 0);
         let Some(piece) = count.and_then(|count| said.get(..count)) else {
@@ -226,18 +281,21 @@ fn answer(
         if state.is_silent(number) {
             continue;
         }
-        let its = fate.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ready = messages.count(piece, b"Z");
+        // The first of all answers nothing that was counted.
+        let less = |owed: usize| Some(owed.saturating_sub(ready));
+        let _ = passing.owed.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        let its = passing.fate().clone();
         match its {
             None => {}
             Some(Fate::Held(gate)) => {
                 gate.reached.store(true, Ordering::Release);
                 let open = gate.open.lock().unwrap_or_else(PoisonError::into_inner);
                 drop(gate.opened.wait_while(open, |open| !*open));
-                *fate.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                *passing.fate() = None;
             }
             Some(Fate::Lost(for_good)) => {
-                lost.extend(piece);
-                if !is_ready(&lost) {
+                if passing.owed.load(Ordering::Acquire) > 0 {
                     continue;
                 }
                 let mut inner = state.open();
@@ -252,18 +310,4 @@ fn answer(
         }
         to.write_all(piece).ok()?;
     }
-}
-
-/// Whether the server says that it has done all, and waits for the next statement. Its messages begin with a letter and
-/// their length.
-fn is_ready(said: &[u8]) -> bool {
-    let mut rest = said;
-    while let [kind, a, b, c, d, ..] = rest {
-        if *kind == b'Z' {
-            return true;
-        }
-        let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
-        rest = rest.get(1 + length..).unwrap_or_default();
-    }
-    false
 }

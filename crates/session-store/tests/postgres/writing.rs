@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::Row;
 use trunkline_session_store::{
     Activity, Blob, Claim, Durability, Follower, PostgresOptions, PostgresStore, Record, SessionStore,
     StoreError,

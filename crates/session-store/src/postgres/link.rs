@@ -1,0 +1,342 @@
+//! One connection in use: statements, and transactions that go in one trip.
+//!
+//! Nothing is left on a connection: a pooler may give the next transaction another one. So each transaction brings its
+//! settings along, statements have no names, and what belongs together is sent together.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinHandle;
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Error, Row};
+
+use super::bind::Bind;
+use super::connect::{Connected, Near, Wire};
+use super::fault::{Fault, FaultKind};
+use super::links::Links;
+use crate::StoreError;
+
+/// What the commit of a transaction has to reach.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// The disk, and the standbys that the server waits for.
+    Flushed,
+    /// The server's memory.
+    Committed,
+}
+
+impl Level {
+    /// How a transaction begins. A role or a database may be set up to acknowledge before the flush, and another client of
+    /// the same pooler may have left a setting behind: neither weakens what is promised.
+    fn begin(self) -> &'static str {
+        match self {
+            Level::Flushed => {
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('search_path', 'pg_catalog', true),
+                 set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '15s', true),
+                 set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+                     WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+            }
+            Level::Committed => {
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('search_path', 'pg_catalog', true),
+                 set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '15s', true),
+                 set_config('synchronous_commit', 'off', true)"
+            }
+        }
+    }
+}
+
+/// What commits, and says so.
+const COMMIT: &str = "COMMIT";
+
+/// A connection, whether it is used or rests.
+pub(super) struct Open {
+    client: Client,
+    driver: Driver,
+    warned: Warned,
+    level: Option<Level>,
+    pub(super) flushes: bool,
+    /// Whether the server itself is at the other end, and no pooler.
+    pub(super) is_direct: bool,
+}
+
+/// What the server warned of, since somebody last looked.
+type Warned = Arc<Mutex<Option<String>>>;
+
+/// What moves the bytes of a connection. Dropped, it cuts the connection off.
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What is asked of each new connection.
+const ABOUT: &str = "SELECT coalesce(current_setting('fsync', true), 'on') AS fsync,
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
+    inet_client_port()::bigint AS seen, current_setting('port')::bigint AS port,
+    current_setting('server_version_num')::bigint AS version";
+
+/// The oldest server that has what we use: `gen_random_uuid` is built in since.
+const OLDEST: i64 = 130_000;
+
+impl Open {
+    /// Takes a connection that was just made into use; what the server tells meanwhile goes to `told`.
+    pub(super) fn new(
+        connected: Connected,
+        runtime: &tokio::runtime::Handle,
+        told: Option<mpsc::UnboundedSender<String>>,
+    ) -> (Self, Near) {
+        let Connected { client, connection, near } = connected;
+        let warned = Warned::default();
+        let driver = Driver(runtime.spawn(drive(connection, Arc::clone(&warned), told)));
+        (Open { client, driver, warned, level: None, flushes: false, is_direct: false }, near)
+    }
+
+    /// Asks what kind of server it is; returns the encoding of the database.
+    pub(super) async fn ask(&mut self, place: &str, near: Near) -> Result<String, Fault> {
+        let fault = |error: Error| Fault::of(place, &error);
+        let found = self.client.query_typed(ABOUT, &[]).await.map_err(fault)?;
+        let row =
+            found.first().ok_or_else(|| Fault::corrupt(place, "it does not say what it is".to_owned()))?;
+        let (seen, port): (Option<i64>, i64) =
+            (row.try_get("seen").map_err(fault)?, row.try_get("port").map_err(fault)?);
+        let version: i64 = row.try_get("version").map_err(fault)?;
+        if version < OLDEST {
+            let reason = format!("the server is version {}; 13 or newer is needed", version / 10_000);
+            return Err(Fault::refused(place, reason));
+        }
+        if row.try_get("standby").map_err(fault)? {
+            return Err(Fault::read_only(place));
+        }
+        self.is_direct = match near {
+            Near::Tcp(ours) => seen == Some(i64::from(ours)),
+            Near::Unix(named) => seen.is_none() && port == i64::from(named),
+        };
+        let fsync: String = row.try_get("fsync").map_err(fault)?;
+        self.flushes = fsync != "off";
+        row.try_get("encoding").map_err(fault)
+    }
+
+    /// Says goodbye, and waits until that is said.
+    pub(super) async fn close(self) {
+        let Open { client, mut driver, .. } = self;
+        drop(client);
+        // It is gone whether it says so or not.
+        let _ = tokio::time::timeout(Duration::from_secs(1), &mut driver.0).await;
+    }
+}
+
+/// Moves the bytes of a connection until it ends, and remembers what the server warns of.
+async fn drive(mut wire: Wire, warned: Warned, told: Option<mpsc::UnboundedSender<String>>) {
+    while let Some(Ok(message)) = std::future::poll_fn(|context| wire.poll_message(context)).await {
+        match message {
+            AsyncMessage::Notice(notice)
+                if notice.parsed_severity() == Some(Severity::Warning)
+                    && ["01000", "57P01"].contains(&notice.code().code()) =>
+            {
+                let mut warned = warned.lock().unwrap_or_else(PoisonError::into_inner);
+                warned.get_or_insert(notice.message().to_owned());
+            }
+            AsyncMessage::Notification(notification) => {
+                if let Some(told) = &told {
+                    // Whoever no longer hears has gone, and this connection goes soon.
+                    let _ = told.send(notification.payload().to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A connection in use.
+pub(super) struct Link {
+    pub(super) open: Open,
+    pub(super) rested: Duration,
+    pub(super) _seat: Option<OwnedSemaphorePermit>,
+    pub(super) home: Arc<Links>,
+}
+
+/// A statement and its arguments; `@` stands for our schema.
+pub(super) type Statement<'a> = (&'a str, Bind);
+
+impl Link {
+    /// Whether a commit reaches the disk before it is acknowledged.
+    pub(super) fn flushes(&self) -> bool {
+        self.open.flushes
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.open.is_direct
+    }
+
+    pub(super) fn place(&self) -> &str {
+        self.home.place()
+    }
+
+    /// Runs a statement to its end and returns its rows. Outside a transaction it is one of its own, with the server's
+    /// settings: right for what only reads.
+    pub(super) async fn rows(&mut self, sql: &str, bind: Bind) -> Result<Vec<Row>, Fault> {
+        let found = self.send(None, vec![(sql, bind)], false).await?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Runs a statement that gives one row.
+    pub(super) async fn row(&mut self, sql: &str, bind: Bind) -> Result<Row, Fault> {
+        let row = self.rows(sql, bind).await?.into_iter().next();
+        row.ok_or_else(|| Fault::corrupt(self.home.place(), "a statement gave no row".to_owned()))
+    }
+
+    /// Runs a whole transaction in one trip, and returns the rows of each statement.
+    pub(super) async fn transaction(
+        &mut self,
+        level: Level,
+        statements: Vec<Statement<'_>>,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        self.send(Some(level), statements, true).await
+    }
+
+    /// Runs one statement as a transaction, in one trip.
+    pub(super) async fn write(&mut self, level: Level, sql: &str, bind: Bind) -> Result<Vec<Row>, Fault> {
+        let found = self.transaction(level, vec![(sql, bind)]).await?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Begins a transaction with its first statements, in one trip.
+    pub(super) async fn begin(
+        &mut self,
+        level: Level,
+        statements: Vec<Statement<'_>>,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        self.send(Some(level), statements, false).await
+    }
+
+    /// Ends a transaction with its last statements, in one trip.
+    pub(super) async fn finish(&mut self, statements: Vec<Statement<'_>>) -> Result<Vec<Vec<Row>>, Fault> {
+        self.send(None, statements, true).await
+    }
+
+    /// Ends a transaction: commits what succeeded and rolls back what did not.
+    pub(super) async fn end<T>(
+        &mut self,
+        result: Result<T, StoreError>,
+    ) -> Result<Result<T, StoreError>, Fault> {
+        match result {
+            Ok(_) => drop(self.finish(Vec::new()).await?),
+            Err(_) => self.run("ROLLBACK").await?,
+        }
+        Ok(result)
+    }
+
+    /// Runs statements without arguments, all in one go.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<(), Fault> {
+        let sql = sql.replace('@', self.home.schema());
+        let done = self.open.client.batch_execute(&sql);
+        match tokio::time::timeout(self.home.statement_timeout(), done).await {
+            Ok(done) => done.map_err(|error| Fault::of(self.home.place(), &error)),
+            Err(_) => Err(self.silent()),
+        }
+    }
+
+    async fn send(
+        &mut self,
+        begin: Option<Level>,
+        statements: Vec<Statement<'_>>,
+        commit: bool,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        if begin.is_some() {
+            self.open.level = begin;
+            *self.open.warned.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        let sent = pipeline(&self.open.client, self.home.schema(), begin, statements, commit);
+        let found = match tokio::time::timeout(self.home.statement_timeout(), sent).await {
+            Ok(found) => found.map_err(|error| Fault::of(self.home.place(), &error))?,
+            Err(_) => return Err(self.silent()),
+        };
+        if commit && self.open.level.take() == Some(Level::Flushed) {
+            // Committed, but perhaps nowhere else: as if the answer had been lost.
+            let warned = self.open.warned.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(warning) = warned {
+                let reason =
+                    format!("the server does not know whether the commit reached a standby: {warning}");
+                let error = StoreError::Io { place: self.place().to_owned(), reason };
+                return Err(Fault { error, kind: FaultKind::Lost });
+            }
+        }
+        Ok(found)
+    }
+
+    fn silent(&self) -> Fault {
+        let reason = format!("no answer within {} s", self.home.statement_timeout().as_secs_f32());
+        let error = StoreError::Io { place: self.place().to_owned(), reason };
+        Fault { error, kind: FaultKind::Silent }
+    }
+}
+
+/// Sends everything before it waits for the first answer. A statement that cannot be sent ends it before the commit is.
+async fn pipeline(
+    client: &Client,
+    schema: &str,
+    begin: Option<Level>,
+    statements: Vec<Statement<'_>>,
+    commit: bool,
+) -> Result<Vec<Vec<Row>>, Error> {
+    let mut begun = pin!(async {
+        match begin {
+            Some(level) => client.simple_query(level.begin()).await.map(drop),
+            None => Ok(()),
+        }
+    });
+    let first = begin_early(begun.as_mut()).await;
+    let texts: Vec<(String, Bind)> =
+        statements.into_iter().map(|(sql, bind)| (sql.replace('@', schema), bind)).collect();
+    let mut under_way = Vec::with_capacity(texts.len());
+    for (sql, bind) in &texts {
+        let arguments: Vec<(&(dyn ToSql + Sync), Type)> =
+            bind.values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
+        let mut statement = Box::pin(async move { client.query_typed(sql, &arguments).await });
+        let early = begin_early(statement.as_mut()).await;
+        if let Some(Err(error)) = early {
+            return Err(error);
+        }
+        under_way.push((statement, early));
+    }
+    let mut committed = pin!(async {
+        match commit {
+            true => client.simple_query(COMMIT).await.map(drop),
+            false => Ok(()),
+        }
+    });
+    let last = begin_early(committed.as_mut()).await;
+    match first {
+        Some(result) => result?,
+        None => begun.await?,
+    }
+    let mut found = Vec::with_capacity(under_way.len());
+    for (statement, early) in under_way {
+        found.push(match early {
+            Some(result) => result?,
+            None => statement.await?,
+        });
+    }
+    match last {
+        Some(result) => result?,
+        None => committed.await?,
+    }
+    Ok(found)
+}
+
+/// Polls something once, which sends what it has to send; returns its result if it has one at once.
+async fn begin_early<F: Future>(mut work: std::pin::Pin<&mut F>) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        Poll::Ready(match work.as_mut().poll(context) {
+            Poll::Ready(result) => Some(result),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
