@@ -87,6 +87,12 @@ fn the_schema_is_taken_out_wherever_it_stands_and_the_server_gets_the_rest() {
             "postgres://…",
         ),
         (
+            "postgres://ann:pw@one:1,[::1]:2,two/t?target_session_attrs=primary&schema=b",
+            "postgres://ann:pw@one:1,[::1]:2,two/t?target_session_attrs=primary",
+            Some("b"),
+            "postgres://ann@one:1,[::1]:2,two/t?target_session_attrs=primary&schema=b",
+        ),
+        (
             "postgres:///t?host=/run/pg&schema=b",
             "postgres:///t?host=/run/pg",
             Some("b"),
@@ -109,6 +115,7 @@ fn what_could_be_read_in_two_ways_is_refused() {
         "postgres://db/t#x?schema=b",
         "postgres://db/t?user=ann#&schema=b",
         "postgres://ann:s3cret",
+        "postgres://ann:s3cret,db/t",
         "postgres://db/t?sch%65ma=b",
     ] {
         assert_eq!(read(whole), Err(Unusable::NotEncoded), "{whole}");

@@ -22,6 +22,9 @@ use crate::term::text::{one_line, safe};
 
 /// What a place can be.
 const PLACES: &str = "name a file, or postgres://USER@HOST/DATABASE";
+/// Where the password of a server may come from.
+const PASSWORD_FILE: &str = "TRUNKLINE_STORE_PASSWORD_FILE";
+const PASSWORD_COMMAND: &str = "TRUNKLINE_STORE_PASSWORD_COMMAND";
 /// Stands for a name that the system does not tell.
 const NO_NAME: &str = "a machine without a name";
 
@@ -101,6 +104,7 @@ impl Place {
                     Some(schema) => options.schema(schema),
                     None => options,
                 };
+                let options = with_password(options)?;
                 let store = PostgresStore::open(options).await?;
                 (Opened::Postgres(store.clone()), Arc::new(store))
             }
@@ -200,6 +204,21 @@ impl Kind {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
         let scheme = if scheme.bytes().all(plain) { one_line(scheme, 40) } else { "…".to_owned() };
         Err(Fault::usage(format!("no store can be opened by {scheme}://…")).hint(PLACES))
+    }
+}
+
+/// Takes the password from a file or a command where the environment names one. A URL never does: it may come from others.
+fn with_password(options: PostgresOptions) -> Result<PostgresOptions, Fault> {
+    let said = |name| std::env::var_os(name).filter(|value: &std::ffi::OsString| !value.is_empty());
+    match (said(PASSWORD_FILE), said(PASSWORD_COMMAND)) {
+        (None, None) => Ok(options),
+        (Some(file), None) => Ok(options.password_file(file)),
+        (None, Some(command)) if cfg!(windows) => Ok(options.password_command("cmd", ["/C".into(), command])),
+        (None, Some(command)) => Ok(options.password_command("sh", ["-c".into(), command])),
+        (Some(_), Some(_)) => {
+            Err(Fault::usage(format!("{PASSWORD_FILE} and {PASSWORD_COMMAND} are both set"))
+                .hint("unset one of them"))
+        }
     }
 }
 

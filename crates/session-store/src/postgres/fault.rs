@@ -82,11 +82,6 @@ impl Fault {
         Fault { error, kind: FaultKind::ReadOnly }
     }
 
-    /// Returns the fault of a connection that broke, or could not be made.
-    pub(super) fn lost(place: &str, reason: String) -> Self {
-        Fault { error: StoreError::Io { place: place.to_owned(), reason }, kind: FaultKind::Lost }
-    }
-
     /// Returns the fault of what can never be sent.
     pub(super) fn refused(place: &str, reason: String) -> Self {
         Fault { error: StoreError::Database { place: place.to_owned(), reason }, kind: FaultKind::Refused }

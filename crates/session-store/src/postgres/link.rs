@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Error, Row};
 
 use super::bind::Bind;
-use super::connect::{Connected, Near, Wire};
+use super::connect::{Connected, Connection, Near};
 use super::fault::{Fault, FaultKind};
 use super::links::Links;
 use crate::StoreError;
@@ -91,7 +91,7 @@ impl Open {
         runtime: &tokio::runtime::Handle,
         told: Option<mpsc::UnboundedSender<String>>,
     ) -> (Self, Near) {
-        let Connected { client, connection, near } = connected;
+        let Connected { client, connection, near, .. } = connected;
         let warned = Warned::default();
         let driver = Driver(runtime.spawn(drive(connection, Arc::clone(&warned), told)));
         (Open { client, driver, warned, level: None, flushes: false, is_direct: false }, near)
@@ -132,7 +132,7 @@ impl Open {
 }
 
 /// Moves the bytes of a connection until it ends, and remembers what the server warns of.
-async fn drive(mut wire: Wire, warned: Warned, told: Option<mpsc::UnboundedSender<String>>) {
+async fn drive(mut wire: Connection, warned: Warned, told: Option<mpsc::UnboundedSender<String>>) {
     while let Some(Ok(message)) = std::future::poll_fn(|context| wire.poll_message(context)).await {
         match message {
             AsyncMessage::Notice(notice)

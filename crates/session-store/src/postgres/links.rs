@@ -165,7 +165,8 @@ impl Links {
                 return Err(fault);
             }
             if Instant::now() + pause >= deadline {
-                return Err(self.unreachable());
+                // Whoever opens a store is told what each host said.
+                return Err(if patient { self.unreachable() } else { fault });
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(250));

@@ -1,9 +1,11 @@
 //! How a database is reached.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::connect::Target;
+use super::connect::{Password, Target};
 use crate::StoreError;
 
 /// Where a PostgreSQL database is and how it is used.
@@ -12,6 +14,7 @@ use crate::StoreError;
 #[derive(Clone)]
 pub struct PostgresOptions {
     url: String,
+    password: Password,
     pub(super) schema: String,
     pub(super) connections: usize,
     pub(super) lease_ttl: Duration,
@@ -21,11 +24,14 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// Returns the options for a URL such as `postgres://user@host:5432/database?sslmode=verify-full`. What it does not
-    /// say is taken from the variables that PostgreSQL's own programs read, such as `PGPASSWORD`.
+    /// Returns the options for a URL such as `postgres://user@host:5432/database?sslmode=verify-full`. It means what it
+    /// means to PostgreSQL's own programs; what it does not say is taken from the variables and files that they read, such as
+    /// `PGPASSWORD` and `~/.pgpass`. Of several hosts, `postgres://user@one,two/database`, the first that can be written to
+    /// is used, unless `target_session_attrs` says otherwise.
     pub fn new(url: impl Into<String>) -> Self {
         PostgresOptions {
             url: url.into(),
+            password: Password::None,
             schema: "trunkline".to_owned(),
             connections: 8,
             lease_ttl: Duration::from_secs(10),
@@ -33,6 +39,27 @@ impl PostgresOptions {
             statement_timeout: Duration::from_secs(30),
             name: format!("process {}", std::process::id()),
         }
+    }
+
+    /// Takes the password from a file, all of it but the end of its line. It is read again for each connection, so that a
+    /// new password needs no restart.
+    #[must_use]
+    pub fn password_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.password = Password::File(path.into());
+        self
+    }
+
+    /// Takes the password from what a command prints, one line, within 10 seconds. It is run again when the server does not
+    /// take that password any more, as with the short-lived tokens of clouds. Nothing that it prints is shown.
+    #[must_use]
+    pub fn password_command<A: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        self.password = Password::Command { program: program.into(), arguments };
+        self
     }
 
     /// Sets the schema that holds the tables, `trunkline` otherwise. Each schema is a store of its own.
@@ -83,9 +110,27 @@ impl PostgresOptions {
         self
     }
 
+    /// Connects once and says how: the server, its version, and what of its certificate was judged. Nothing is made or
+    /// changed there.
+    ///
+    /// Needs a tokio runtime with time and IO.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Database`] if the options cannot be used, or the server does not let us in; [`StoreError::Io`] if it
+    /// cannot be reached, or its certificate is not as asked for.
+    pub async fn probe(&self) -> Result<String, StoreError> {
+        self.target()?.probe().await.map_err(|fault| fault.error)
+    }
+
+    /// Returns what connects.
+    pub(super) fn target(&self) -> Result<Target, StoreError> {
+        Target::new(&self.url, self.password.clone())
+    }
+
     /// Returns what connects, and the name of the place without anything secret.
     pub(super) fn connect(&self) -> Result<(Target, String), StoreError> {
-        let target = Target::new(&self.url)?;
+        let target = self.target()?;
         let place = target.place();
         let first = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         let fits = |byte: u8| first(byte) || byte.is_ascii_digit();
@@ -105,9 +150,13 @@ impl PostgresOptions {
 
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = Target::new(&self.url).map(|target| target.place());
+        let target = self.target();
+        let target: &dyn fmt::Debug = match &target {
+            Ok(target) => target,
+            Err(error) => error,
+        };
         f.debug_struct("PostgresOptions")
-            .field("place", &place.unwrap_or_default())
+            .field("target", target)
             .field("schema", &self.schema)
             .field("connections", &self.connections)
             .field("lease_ttl", &self.lease_ttl)

@@ -4,11 +4,15 @@
 //! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
 
 mod answers;
+mod cluster;
 mod crashes;
 mod damage;
+mod hosts;
 mod leases;
 mod made;
 mod schema;
+mod tls;
+mod urls;
 mod wire;
 mod writing;
 

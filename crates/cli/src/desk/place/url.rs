@@ -6,17 +6,35 @@
 /// How the URL of a PostgreSQL database begins.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 /// What a URL may say beside the host and the database that is no secret.
-const SHOWN: [&str; 11] = [
+const SHOWN: [&str; 29] = [
     "application_name",
+    "channel_binding",
+    "connect_timeout",
     "dbname",
+    "fallback_application_name",
+    "gssencmode",
     "host",
     "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "load_balance_hosts",
+    "notify",
     "options",
     "port",
     "schema",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
     "sslcert",
+    "sslcrl",
+    "sslkey",
     "sslmode",
+    "sslnegotiation",
     "sslrootcert",
+    "sslsni",
+    "target_session_attrs",
+    "tcp_user_timeout",
     "user",
 ];
 /// Our own parameter: the schema that the tables are in, so that one database can have many stores.
@@ -68,7 +86,7 @@ impl Url {
         // A `#` would hide the parameters after it from whoever connects.
         let is_read_otherwise = rest.contains('#')
             || path.contains('@')
-            || !has_port(host)
+            || !host.split(',').all(has_port)
             || !parameters.iter().all(|parameter| is_name(name(parameter)));
         if is_read_otherwise {
             return Err(Unusable::NotEncoded);
@@ -108,7 +126,7 @@ fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// Returns whether what follows the name of a host is a port: otherwise it is a password that its `@` was left out of.
+/// Returns whether what follows the name of one host is a port: otherwise it is a password that its `@` was left out of.
 fn has_port(host: &str) -> bool {
     // The address in brackets has colons of its own.
     let after = host.rsplit_once(']').map_or(host, |(_, after)| after);
