@@ -58,8 +58,8 @@ struct Waiters {
 struct Watched {
     session: SessionId,
     bell: Weak<Bell>,
-    /// What the last look saw: nothing before the first.
-    seen: Option<Option<Activity>>,
+    /// What the last look saw, or whoever began to wait before that; nothing if the session is gone.
+    seen: Option<Activity>,
 }
 
 impl Waiting {
@@ -76,8 +76,13 @@ impl Waiting {
         self.ring_all();
     }
 
-    /// Returns what rings when something happens in a session, and sees to it that somebody looks.
-    fn bell(self: &Arc<Self>, session: &SessionId, runtime: &tokio::runtime::Handle) -> Arc<Bell> {
+    /// Returns what rings when a session is no longer as it was seen, and sees to it that somebody looks.
+    fn bell(
+        self: &Arc<Self>,
+        session: &SessionId,
+        seen: Activity,
+        runtime: &tokio::runtime::Handle,
+    ) -> Arc<Bell> {
         let mut waiters = self.open();
         if waiters.tasks.is_empty() {
             waiters.tasks.push(runtime.spawn(look(Arc::downgrade(self))).abort_handle());
@@ -89,7 +94,7 @@ impl Waiting {
             return bell;
         }
         let bell = Arc::new(Bell::default());
-        let watched = Watched { session: session.clone(), bell: Arc::downgrade(&bell), seen: None };
+        let watched = Watched { session: session.clone(), bell: Arc::downgrade(&bell), seen: Some(seen) };
         waiters.watched.insert(session.to_string(), watched);
         bell
     }
@@ -133,7 +138,7 @@ impl Waiting {
         for session in looked_at {
             let Some(one) = waiters.watched.get_mut(session.as_str()) else { continue };
             let now = found.get(session.as_str()).copied();
-            if one.seen.replace(now) != Some(now) {
+            if std::mem::replace(&mut one.seen, now) != now {
                 changed.extend(one.bell.upgrade());
             }
         }
@@ -205,8 +210,8 @@ impl Inner {
         if now != seen {
             return Ok(now);
         }
+        let mut bell = self.waiting.bell(session, seen, &self.runtime);
         loop {
-            let bell = self.waiting.bell(session, &self.runtime);
             // First, so that nothing that changes below is missed.
             let rings = bell.listen();
             let now = look().await?;
@@ -214,6 +219,9 @@ impl Inner {
                 return Ok(now);
             }
             rings.await;
+            // While the last one is there this is the same, and what was seen is not forgotten: otherwise the next look would
+            // ring although nothing has changed, and each who waits would look for himself.
+            bell = self.waiting.bell(session, seen, &self.runtime);
         }
     }
 
