@@ -63,18 +63,8 @@ struct Prepared {
 pub(super) struct Connected {
     pub(super) client: Client,
     pub(super) connection: Connection,
-    pub(super) near: Near,
     /// How it was made, for people.
     pub(super) how: String,
-}
-
-/// Our end of a connection.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Near {
-    /// The port of our socket.
-    Tcp(u16),
-    /// A socket in the file system, whose name has this port.
-    Unix(u16),
 }
 
 /// What is tried with a host.
@@ -278,14 +268,12 @@ impl Target {
         how: Try,
         password: Option<&[u8]>,
     ) -> Result<Connected, Trouble> {
-        let (wire, near, over) = match address {
+        let (wire, over) = match address {
             Some(address) => {
                 let stream = self.dial(address).await?;
-                let near = Near::Tcp(stream.local_addr().map_err(away)?.port());
-                let (wire, over) = self.encrypted(host, stream, how).await?;
-                (wire, near, over)
+                self.encrypted(host, stream, how).await?
             }
-            None => (socket(host).await?, Near::Unix(host.port), "a socket of this machine".to_owned()),
+            None => (socket(host).await?, "a socket of this machine".to_owned()),
         };
         let secured = matches!(wire, Wire::Tls(_));
         let settings = &self.settings;
@@ -305,7 +293,7 @@ impl Target {
         let said = |error| Trouble::of(&error, secured, password.is_some());
         let (client, mut connection) = config.connect_raw(wire, Made).await.map_err(said)?;
         is_what_is_wanted(&client, &mut connection, wanted).await?;
-        Ok(Connected { client, connection, near, how: format!("{} over {over}", host.shown()) })
+        Ok(Connected { client, connection, how: format!("{} over {over}", host.shown()) })
     }
 
     async fn dial(&self, address: SocketAddr) -> Result<TcpStream, Trouble> {

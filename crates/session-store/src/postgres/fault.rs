@@ -2,6 +2,10 @@
 
 use crate::StoreError;
 
+/// What follows when a role may not do something.
+pub(super) const RIGHTS: &str =
+    "its role needs rights that are listed in docs/postgres.md under \"Roles and rights\"";
+
 /// Why a statement did not end well.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -57,6 +61,17 @@ impl Fault {
                 fault(StoreError::Busy { place }, FaultKind::Unreachable)
             }
             (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
+            // PgBouncer has one code for all that it says itself.
+            (_, "08P01") if words.contains("authentication failed") || words.contains("no such user") => {
+                let reason = "the pooler does not let us in: look at user and password of the URL and at the users that \
+                              the pooler knows";
+                fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
+            }
+            (_, "08P01") if words.contains("statement pooling mode") => {
+                let reason = "the pooler gives each statement another connection to the server (statement pooling), and a \
+                              batch is kept whole by a transaction: it has to be in transaction or session mode";
+                fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
+            }
             // 40003: nobody knows whether it was done.
             (_, "40003" | "57P01" | "57P02" | "57P05" | "25P03") | ("08", _) => {
                 fault(StoreError::Io { place, reason }, FaultKind::Lost)
@@ -66,6 +81,10 @@ impl Fault {
                 let reason = "the server does not let us in: look at user and password of the URL and at what \
                               pg_hba.conf allows";
                 fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
+            }
+            (_, "42501") => {
+                let reason = format!("{reason}; {RIGHTS}");
+                fault(StoreError::Database { place, reason }, FaultKind::Refused)
             }
             (_, "25006") => Fault::read_only(&place),
             (_, "3D000") | ("58", _) => fault(StoreError::Io { place, reason }, FaultKind::Refused),

@@ -325,11 +325,13 @@ async fn next_token(link: &mut Link) -> Result<i64, Fault> {
         ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint AS timeline";
     // For engines that have no such thing.
     const NONE: &str = "SELECT nextval('@tokens') AS next, 0::bigint AS timeline";
-    let row = match link.row(TIMELINE, Bind::new()).await {
-        Err(Fault { kind: FaultKind::Refused, .. }) => link.row(NONE, Bind::new()).await,
+    // A sequence is written, so it wants a transaction that says so: the next one may have been left to read only.
+    let found = match link.write(Level::Committed, TIMELINE, Bind::new()).await {
+        Err(Fault { kind: FaultKind::Refused, .. }) => link.write(Level::Committed, NONE, Bind::new()).await,
         answer => answer,
     }?;
-    let read = || Ok((get::<i64>(&row, "next")?, get::<i64>(&row, "timeline")?));
+    let row = found.first().ok_or_else(|| Fault::corrupt(link.place(), "no token was given".to_owned()))?;
+    let read = || Ok((get::<i64>(row, "next")?, get::<i64>(row, "timeline")?));
     let (next, timeline) = read().map_err(|reason: String| Fault::corrupt(link.place(), reason))?;
     Ok(timeline << TIMELINE_BITS | next & ((1 << TIMELINE_BITS) - 1))
 }

@@ -14,10 +14,11 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Error, Row};
 
-use super::bind::Bind;
-use super::connect::{Connected, Connection, Near};
+use super::bind::{Bind, get};
+use super::connect::{Connected, Connection};
 use super::fault::{Fault, FaultKind};
 use super::links::Links;
+use super::process;
 use crate::StoreError;
 
 /// What the commit of a transaction has to reach.
@@ -31,17 +32,20 @@ pub(super) enum Level {
 
 impl Level {
     /// How a transaction begins. A role or a database may be set up to acknowledge before the flush, and another client of
-    /// the same pooler may have left a setting behind: neither weakens what is promised.
+    /// the same pooler may have left a setting behind: neither weakens what is promised. So what we do not set ourselves
+    /// is what the role has, and not what was left.
     fn begin(self) -> &'static str {
         match self {
             Level::Flushed => {
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('search_path', 'pg_catalog', true),
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout TO DEFAULT;
+                 SET LOCAL synchronous_commit TO DEFAULT; SELECT set_config('search_path', 'pg_catalog', true),
                  set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '15s', true),
                  set_config('synchronous_commit', CASE current_setting('synchronous_commit')
                      WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
             }
             Level::Committed => {
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT set_config('search_path', 'pg_catalog', true),
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout TO DEFAULT;
+                 SELECT set_config('search_path', 'pg_catalog', true),
                  set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '15s', true),
                  set_config('synchronous_commit', 'off', true)"
             }
@@ -78,8 +82,7 @@ impl Drop for Driver {
 /// What is asked of each new connection.
 const ABOUT: &str = "SELECT coalesce(current_setting('fsync', true), 'on') AS fsync,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
-    inet_client_port()::bigint AS seen, current_setting('port')::bigint AS port,
-    current_setting('server_version_num')::bigint AS version";
+    pg_backend_pid() AS process, current_setting('server_version_num')::bigint AS version";
 
 /// The oldest server that has what we use: `gen_random_uuid` is built in since.
 const OLDEST: i64 = 130_000;
@@ -90,21 +93,19 @@ impl Open {
         connected: Connected,
         runtime: &tokio::runtime::Handle,
         told: Option<mpsc::UnboundedSender<String>>,
-    ) -> (Self, Near) {
-        let Connected { client, connection, near, .. } = connected;
+    ) -> Self {
+        let Connected { client, connection, .. } = connected;
         let warned = Warned::default();
         let driver = Driver(runtime.spawn(drive(connection, Arc::clone(&warned), told)));
-        (Open { client, driver, warned, level: None, flushes: false, is_direct: false }, near)
+        Open { client, driver, warned, level: None, flushes: false, is_direct: false }
     }
 
     /// Asks what kind of server it is; returns the encoding of the database.
-    pub(super) async fn ask(&mut self, place: &str, near: Near) -> Result<String, Fault> {
+    pub(super) async fn ask(&mut self, place: &str) -> Result<String, Fault> {
         let fault = |error: Error| Fault::of(place, &error);
         let found = self.client.query_typed(ABOUT, &[]).await.map_err(fault)?;
         let row =
             found.first().ok_or_else(|| Fault::corrupt(place, "it does not say what it is".to_owned()))?;
-        let (seen, port): (Option<i64>, i64) =
-            (row.try_get("seen").map_err(fault)?, row.try_get("port").map_err(fault)?);
         let version: i64 = row.try_get("version").map_err(fault)?;
         if version < OLDEST {
             let reason = format!("the server is version {}; 13 or newer is needed", version / 10_000);
@@ -113,10 +114,8 @@ impl Open {
         if row.try_get("standby").map_err(fault)? {
             return Err(Fault::read_only(place));
         }
-        self.is_direct = match near {
-            Near::Tcp(ours) => seen == Some(i64::from(ours)),
-            Near::Unix(named) => seen.is_none() && port == i64::from(named),
-        };
+        let process: i32 = row.try_get("process").map_err(fault)?;
+        self.is_direct = process::promised(&self.client).await == Some(process);
         let fsync: String = row.try_get("fsync").map_err(fault)?;
         self.flushes = fsync != "off";
         row.try_get("encoding").map_err(fault)
@@ -170,8 +169,15 @@ impl Link {
         self.open.flushes
     }
 
+    /// Whether the server itself is at the other end, and no pooler.
     pub(super) fn is_direct(&self) -> bool {
         self.open.is_direct
+    }
+
+    /// Returns which process of the server answers now.
+    pub(super) async fn process(&mut self) -> Result<i32, Fault> {
+        let row = self.row("SELECT pg_backend_pid() AS process", Bind::new()).await?;
+        get(&row, "process").map_err(|reason| Fault::corrupt(self.home.place(), reason))
     }
 
     pub(super) fn place(&self) -> &str {

@@ -108,8 +108,8 @@ impl Links {
         told: mpsc::UnboundedSender<String>,
     ) -> Result<Link, Fault> {
         let connected = self.target.connect().await?;
-        let (mut open, near) = Open::new(connected, &self.runtime, Some(told));
-        open.ask(&self.place, near).await?;
+        let mut open = Open::new(connected, &self.runtime, Some(told));
+        open.ask(&self.place).await?;
         Ok(self.link(open, Duration::ZERO, None))
     }
 
@@ -175,8 +175,8 @@ impl Links {
 
     async fn connect_once(&self) -> Result<(Open, String), Fault> {
         let connected = self.target.connect().await?;
-        let (mut open, near) = Open::new(connected, &self.runtime, None);
-        let encoding = open.ask(&self.place, near).await?;
+        let mut open = Open::new(connected, &self.runtime, None);
+        let encoding = open.ask(&self.place).await?;
         Ok((open, encoding))
     }
 

@@ -13,6 +13,7 @@ mod link;
 mod links;
 mod moving;
 mod options;
+mod process;
 mod reading;
 mod restoring;
 mod rows;
@@ -37,6 +38,7 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 use self::leases::Claims;
 use self::line::Held;
+use self::link::Level;
 use self::links::Links;
 pub use self::options::PostgresOptions;
 use self::telling::Telling;
@@ -112,6 +114,10 @@ impl PostgresStore {
             return Err(StoreError::NotAStore { place, reason });
         }
         schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
+        if !link.is_direct() {
+            // A pooler that knows no transactions would be found out by the first batch.
+            link.transaction(Level::Committed, Vec::new()).await.map_err(|fault| fault.error)?;
+        }
         link.keep();
         let channel = format!("trunkline.{}", options.schema).chars().take(63).collect::<String>();
         let inner = Inner {

@@ -4,7 +4,7 @@
 //! holds is looked at before anything is changed in it: another program's tables must not get ours among them.
 
 use super::bind::Bind;
-use super::fault::Fault;
+use super::fault::{Fault, RIGHTS};
 use super::link::{Level, Link};
 use super::rows::{self, hash};
 use crate::{Header, StoreError};
@@ -219,7 +219,9 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
     // Another program's table of that name has other columns.
     let rows = match link.rows("SELECT mark, version FROM @store", Bind::new()).await {
         Ok(rows) => rows,
-        Err(Fault { error: StoreError::Database { reason, .. }, .. }) => return Ok(Err(other(&reason))),
+        Err(Fault { error: StoreError::Database { reason, .. }, .. }) if !reason.ends_with(RIGHTS) => {
+            return Ok(Err(other(&reason)));
+        }
         Err(fault) => return Err(fault),
     };
     let [row] = rows.as_slice() else {

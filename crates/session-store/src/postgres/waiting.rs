@@ -171,6 +171,13 @@ impl Waiting {
         if !link.is_direct() && self.links.notify() != Some(true) {
             return Err(refused("a pooler, or something like it, stands between us and the server"));
         }
+        if !link.is_direct() && !self.is_pinned(&mut link).await.map_err(|fault| fault.error)? {
+            // To listen would leave something on a connection that others share.
+            return Err(refused(
+                "a pooler gives each transaction another connection to the server, and none of them could \
+                                listen for us",
+            ));
+        }
         let listen = format!("LISTEN \"{}\"", self.channel);
         if let Err(Fault { error, .. }) = link.run(&listen).await {
             return Err(refused(&format!("notifications cannot be had: {error}")));
@@ -180,6 +187,23 @@ impl Waiting {
             Ok(Some(_)) => Ok((link, hears)),
             _ => Err(refused("a notification of our own does not arrive: a pooler gives it to others")),
         }
+    }
+
+    /// Whether the same process of the server answers a connection for as long as it lasts, also when another transaction
+    /// could have come in between.
+    async fn is_pinned(&self, link: &mut Link) -> Result<bool, Fault> {
+        for _ in 0..3 {
+            let before = link.process().await?;
+            let mut other = self.links.make(self.links.patience()).await?;
+            other.begin(Level::Committed, Vec::new()).await?;
+            let taken = other.process().await?;
+            let after = link.process().await?;
+            let _ = other.end(Ok(())).await?;
+            if taken == before || after != before {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Asks the server to say something to everybody.
