@@ -10,6 +10,7 @@ mod damage;
 mod hosts;
 mod leases;
 mod made;
+mod replaced;
 mod schema;
 mod tls;
 mod urls;

@@ -149,8 +149,9 @@ impl Settings {
         let on_or_off = [("0", false), ("1", true)];
         let user = match said.text("user") {
             Some(user) => user.to_owned(),
-            None => whoami::username()
-                .map_err(|_| "nobody says the user, and the system does not know who runs this")?,
+            None => {
+                whoami::username().map_err(|_| "no user is named, and the system does not tell its own")?
+            }
         };
         let connect_timeout = match said.number("connect_timeout")? {
             Some(0) => None,
