@@ -11,6 +11,7 @@ pub(crate) mod model;
 pub(crate) mod moves;
 pub(crate) mod resolve;
 pub(crate) mod settings;
+pub(crate) mod store;
 pub(crate) mod terms;
 pub(crate) mod tools;
 pub(crate) mod typed;
@@ -27,6 +28,7 @@ use self::foreign::{Audit, Repair, Sanitize};
 use self::model::Model;
 use self::moves::{AFTER_MERGE, AFTER_NAME, Go, Merge, Name, Reflog};
 use self::resolve::{AFTER_RESOLVE, AFTER_RULES, Resolve, Rules};
+use self::store::{AFTER_STORE, StoreArgs};
 use self::terms::Terms;
 use self::tools::{AFTER_TOOLS, Tools};
 use crate::term::limits;
@@ -231,9 +233,12 @@ pub(crate) enum SessionCommand {
     /// Read sessions, or decision objects, from lines of JSON
     #[command(hide = true)]
     Import(Import),
-    /// Prove that the store is whole and unchanged, or mend it
+    /// Prove that the store is whole and unchanged, or mend it; `store` tells what it is like, and brings it up to date
     #[command(after_help = AFTER_DOCTOR)]
     Doctor(Doctor),
+    /// Look at the store as a whole, bring it to a newer version, tidy it up
+    #[command(after_help = AFTER_STORE, hide = true)]
+    Store(StoreArgs),
 }
 
 /// What works on files of other agents.

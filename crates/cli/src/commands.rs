@@ -26,6 +26,7 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod show;
+pub(crate) mod store;
 pub(crate) mod tag;
 pub(crate) mod title;
 pub(crate) mod tools;

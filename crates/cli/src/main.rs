@@ -146,6 +146,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Export(args) => commands::export::run(args, place).await,
         SessionCommand::Import(args) => commands::import::run(args, place).await,
         SessionCommand::Doctor(args) => commands::doctor::run(args, place).await,
+        SessionCommand::Store(args) => commands::store::run(args, place).await,
     }
 }
 

@@ -51,6 +51,7 @@ mod settings;
 mod since;
 mod speaking;
 mod staged;
+mod storing;
 mod stuck;
 mod taking_back;
 mod taping;

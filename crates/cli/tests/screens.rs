@@ -2,7 +2,7 @@
 
 use crate::fake::{Scene, begins, says};
 
-const HELPS: [&[&str]; 8] = [
+const HELPS: [&[&str]; 10] = [
     &["decisions", "--help"],
     &["decide", "--help"],
     &["decide", "checkpoint", "--help"],
@@ -11,6 +11,8 @@ const HELPS: [&[&str]; 8] = [
     &["decide", "rollback", "--help"],
     &["tools", "--help"],
     &["tools", "trust", "--help"],
+    &["store", "--help"],
+    &["store", "migrate", "--help"],
 ];
 
 #[test]

@@ -10,7 +10,7 @@ use crate::made::{id, rich, session};
 const URL: &str = "TRUNKLINE_TEST_POSTGRES";
 
 /// A schema on the server, which goes when it is dropped.
-struct Schema {
+pub(crate) struct Schema {
     server: String,
     name: String,
 }
@@ -18,7 +18,7 @@ struct Schema {
 impl Schema {
     /// Returns a new one, or says loudly that there is no server.
     #[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was not tried")]
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let Some(server) = std::env::var(URL).ok().filter(|url| !url.is_empty() && url != "none") else {
             let test = std::thread::current().name().unwrap_or("a test").to_owned();
@@ -30,9 +30,23 @@ impl Schema {
         Some(Schema { server, name: format!("cli_{}_{}_{number}", std::process::id(), since.as_micros()) })
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let mark = if self.server.contains('?') { '&' } else { '?' };
         format!("{}{mark}schema={}", self.server, self.name)
+    }
+}
+
+impl Schema {
+    /// Runs statements of an administrator; `@` stands for the schema.
+    pub(crate) fn run(&self, sql: &str) {
+        let sql = sql.replace('@', &format!("{}.", self.name));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+        runtime.block_on(async {
+            let connecting = tokio_postgres::connect(&self.server, tokio_postgres::NoTls).await;
+            let (client, connection) = connecting.expect("the server is there");
+            tokio::spawn(connection);
+            client.batch_execute(&sql).await.expect("it can be run");
+        });
     }
 }
 

@@ -188,6 +188,18 @@ pub enum StoreError {
         /// The newest that is known here.
         known: i64,
     },
+    /// An administrator has to bring this store to a newer version first; opening never does.
+    #[error(
+        "{place} has schema version {found}, and this program needs {needed} or newer: run `trunkline store migrate`"
+    )]
+    Older {
+        /// The database.
+        place: String,
+        /// The version of its schema.
+        found: i64,
+        /// The oldest that can be worked with.
+        needed: i64,
+    },
     /// The file is something else. It was not touched.
     #[error("{place} is not a session store: {reason}")]
     NotAStore {

@@ -57,7 +57,10 @@ pub use log::Log;
 pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
 #[cfg(feature = "postgres")]
-pub use postgres::{PostgresOptions, PostgresStore};
+pub use postgres::{
+    Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresOptions, PostgresStore, StoreOwner,
+    StoreStatus, StoreTable, Vacuumed,
+};
 #[cfg(feature = "store")]
 pub use reading::{Follower, Outline, Resumed, Verified};
 pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, SqliteStore};
+use trunkline_session_store::{PostgresAdmin, PostgresOptions, PostgresStore, SessionStore, SqliteStore};
 
 use self::url::{Unusable, Url};
 use crate::args::Everywhere;
@@ -99,18 +99,29 @@ impl Place {
                 (Opened::Sqlite(Box::new(store.clone())), Arc::new(store))
             }
             Kind::Server(url) => {
-                let options = PostgresOptions::new(url.server.as_str()).name(own_name());
-                let options = match &url.schema {
-                    Some(schema) => options.schema(schema),
-                    None => options,
-                };
-                let options = with_password(options)?;
-                let store = PostgresStore::open(options).await?;
+                let store = PostgresStore::open(options(url)?).await?;
                 (Opened::Postgres(store.clone()), Arc::new(store))
             }
         };
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         Ok(store)
+    }
+
+    /// Connects to a server as an administrator, which changes nothing; nothing for a file.
+    pub(crate) async fn admin(&self) -> Result<Option<PostgresAdmin>, Fault> {
+        match &self.kind {
+            Kind::File(_) => Ok(None),
+            Kind::Server(url) => Ok(Some(PostgresAdmin::connect(options(url)?).await?)),
+        }
+    }
+
+    /// Opens the file of a store on this machine, which must be there.
+    pub(crate) async fn open_file(&self) -> Result<SqliteStore, Fault> {
+        self.open_existing().await?;
+        match self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(Opened::Sqlite(store)) => Ok(SqliteStore::clone(store)),
+            _ => Err(Fault::usage("the store is not a file")),
+        }
     }
 
     /// Closes the store, so that the database is whole without the files beside it. Not doing so loses nothing.
@@ -205,6 +216,15 @@ impl Kind {
         let scheme = if scheme.bytes().all(plain) { one_line(scheme, 40) } else { "…".to_owned() };
         Err(Fault::usage(format!("no store can be opened by {scheme}://…")).hint(PLACES))
     }
+}
+
+/// Returns how the database of a URL is reached.
+fn options(url: &Url) -> Result<PostgresOptions, Fault> {
+    let options = PostgresOptions::new(url.server.as_str()).name(own_name());
+    with_password(match &url.schema {
+        Some(schema) => options.schema(schema),
+        None => options,
+    })
 }
 
 /// Takes the password from a file or a command where the environment names one. A URL never does: it may come from others.

@@ -180,6 +180,7 @@ impl From<StoreError> for Fault {
         }
         match error {
             StoreError::Newer { .. } => fault.hint("a newer trunkline can read it"),
+            StoreError::Older { .. } => fault.hint("`trunkline store migrate --dry-run` tells what it would do"),
             StoreError::NotAStore { .. } => fault.hint("name another file with --store; this one was not touched"),
             StoreError::Corrupt { .. } => fault.hint(
                 "nothing was changed; `trunkline doctor` tells what is damaged, and --store names another one to go on with",

@@ -47,6 +47,12 @@ pub(crate) fn of_wait(text: &str) -> Result<u64, String> {
     time.ok_or_else(|| "write it like 30s, 20m or 2h".to_owned())
 }
 
+/// Reads it too where it is a number of seconds.
+pub(crate) fn seconds_or_wait(text: &str) -> Result<u64, String> {
+    let seconds = text.trim().parse::<u64>().ok().and_then(|seconds| seconds.checked_mul(1_000));
+    seconds.map_or_else(|| of_wait(text).map_err(|_| "write it like 600, 30s or 10m".to_owned()), Ok)
+}
+
 /// Prints such a time as it is typed.
 pub(crate) fn wait(milliseconds: u64) -> String {
     match milliseconds {

@@ -27,6 +27,8 @@ pub(super) enum FaultKind {
     Collision,
     /// It was refused, and will be again.
     Refused,
+    /// The server cannot do it in this way; another may be there.
+    Unsupported,
 }
 
 impl Fault {
@@ -56,7 +58,9 @@ impl Fault {
         let fault = |error, kind| Fault { error, kind };
         let (class, _) = code.split_at_checked(2).unwrap_or_default();
         match (class, code) {
-            (_, "40001" | "40P01" | "55P03") => fault(StoreError::Busy { place }, FaultKind::Collision),
+            (_, "40001" | "40P01" | "55P03" | "42P06" | "42P07") => {
+                fault(StoreError::Busy { place }, FaultKind::Collision)
+            }
             (_, "57P03" | "53300" | "53200" | "53400") => {
                 fault(StoreError::Busy { place }, FaultKind::Unreachable)
             }
@@ -82,6 +86,7 @@ impl Fault {
                               pg_hba.conf allows";
                 fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
             }
+            (_, "0A000") => fault(StoreError::Database { place, reason }, FaultKind::Unsupported),
             (_, "42501") => {
                 let reason = format!("{reason}; {RIGHTS}");
                 fault(StoreError::Database { place, reason }, FaultKind::Refused)

@@ -19,7 +19,7 @@ use super::link::{Level, Link};
 use super::links::Links;
 use super::rows::{self, Place};
 use super::tries::attempt;
-use super::{Inner, unknown};
+use super::{Inner, schema, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
 
 /// The owners that live in this process. What they have given back counts as free at once, although the server hears of
@@ -244,10 +244,13 @@ pub(super) fn forget(owner: &str) {
 }
 
 async fn register(link: &mut Link, store: &Inner) -> Result<Result<String, StoreError>, Fault> {
+    // Whoever changes the schema knows by it which programs are too old for that.
     let query = "INSERT INTO @owners (owner, name, alive_until)
-                 VALUES (gen_random_uuid(), $1, clock_timestamp() + $2 * interval '1 millisecond')
+                 VALUES (overlay(gen_random_uuid()::text PLACING $3 FROM 15)::uuid, $1,
+                         clock_timestamp() + $2 * interval '1 millisecond')
                  RETURNING owner::text AS owner";
     let bind = Bind::new().with(&store.name).with(store.lease_ttl.as_millis() as f64);
+    let bind = bind.with(schema::mark_of_owner());
     let found = link.write(Level::Committed, query, bind).await?;
     let row = found.first().ok_or_else(|| Fault::corrupt(link.place(), "an owner has no row".to_owned()))?;
     get(row, "owner").map(Ok).map_err(|reason| Fault::corrupt(link.place(), reason))
@@ -327,7 +330,9 @@ async fn next_token(link: &mut Link) -> Result<i64, Fault> {
     const NONE: &str = "SELECT nextval('@tokens') AS next, 0::bigint AS timeline";
     // A sequence is written, so it wants a transaction that says so: the next one may have been left to read only.
     let found = match link.write(Level::Committed, TIMELINE, Bind::new()).await {
-        Err(Fault { kind: FaultKind::Refused, .. }) => link.write(Level::Committed, NONE, Bind::new()).await,
+        Err(Fault { kind: FaultKind::Refused | FaultKind::Unsupported, .. }) => {
+            link.write(Level::Committed, NONE, Bind::new()).await
+        }
         answer => answer,
     }?;
     let row = found.first().ok_or_else(|| Fault::corrupt(link.place(), "no token was given".to_owned()))?;

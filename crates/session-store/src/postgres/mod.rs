@@ -2,6 +2,7 @@
 //!
 //! Few connections serve any number of sessions. What is appended at once by many is one statement and one flush.
 
+mod admin;
 mod bind;
 mod collecting;
 mod connect;
@@ -36,6 +37,9 @@ use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+pub use self::admin::{
+    Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus, StoreTable, Vacuumed,
+};
 use self::leases::Claims;
 use self::line::Held;
 use self::link::Level;
@@ -93,12 +97,15 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// Opens a store in a database; its schema is made if it does not exist, and brought to the current version if it is
-    /// older. Any number of processes may do so at once.
+    /// Opens a store in a database; its schema is made if it does not exist. Any number of processes may do so at once.
+    ///
+    /// A schema that is there is never changed: one that is a little older is used as it is, and
+    /// [`PostgresAdmin::migrate`] makes it current.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Newer`] if a newer version wrote it; [`StoreError::NotAStore`] if the schema holds something else, and
+    /// [`StoreError::Newer`] if a newer version wrote it; [`StoreError::Older`] if it has to be migrated first;
+    /// [`StoreError::NotAStore`] if the schema holds something else, and
     /// then it was not touched, or if the database is not in UTF-8; [`StoreError::Io`] if the server cannot be reached;
     /// [`StoreError::Busy`], [`StoreError::Corrupt`], [`StoreError::Database`].
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
@@ -113,13 +120,13 @@ impl PostgresStore {
             let reason = format!("the database is encoded in {encoding}; it has to be UTF8");
             return Err(StoreError::NotAStore { place, reason });
         }
-        schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
+        let schema = schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
         if !link.is_direct() {
             // A pooler that knows no transactions would be found out by the first batch.
             link.transaction(Level::Committed, Vec::new()).await.map_err(|fault| fault.error)?;
         }
         link.keep();
-        let channel = format!("trunkline.{}", options.schema).chars().take(63).collect::<String>();
+        let channel = schema.channel(&options.schema);
         let inner = Inner {
             waiting: Arc::new(Waiting::new(Arc::clone(&links), channel.clone())),
             links,

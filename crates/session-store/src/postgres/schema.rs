@@ -1,223 +1,220 @@
-//! The tables, and how an older schema becomes a current one.
+//! Whose a schema is, which version it has, and how an empty one is made.
 //!
 //! Every key begins with the session, so that a distributed database can keep a session in one place. What a schema
-//! holds is looked at before anything is changed in it: another program's tables must not get ours among them.
+//! holds is looked at before anything is changed in it: another program's tables must not get ours among them. Opening
+//! changes no schema that is there; only an administrator does, see `admin::migrate`.
 
-use super::bind::Bind;
-use super::fault::{Fault, RIGHTS};
+mod steps;
+
+use std::time::Duration;
+
+use self::steps::MIGRATIONS;
+pub(super) use self::steps::{GATE, Step};
+use super::bind::{Bind, get};
+use super::fault::{Fault, FaultKind, RIGHTS};
 use super::link::{Level, Link};
-use super::rows::{self, hash};
-use crate::{Header, StoreError};
+use super::rows::name_of;
+use crate::StoreError;
 
 /// What stands in our table of one row, so that it is known as ours.
 const MARK: &str = "trunkline session store";
 
-/// What brings a schema from each version to the next; the first makes version 1 in an empty schema.
-///
-/// Never edit one that was released: schemas of every past version must still open.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+/// The version that this program makes and knows.
+pub(super) const KNOWN: u32 = 5;
 
-// `records` is the spine: narrow rows, so that listing and walking never touch the bodies. Numbers are the same 64 bits
-// as ours, names are compared byte by byte whatever the collation of the database, and `name` in `keys` is a digest,
-// because an index takes no long text. Tokens come from one sequence, because a session that is made anew must not be open
-// to leases of the one that was deleted.
-const VERSION_1: &str = r#"
-CREATE TABLE @sessions (
-    session    uuid    PRIMARY KEY,
-    complete   boolean NOT NULL,
-    title      text    NOT NULL,
-    tags       text[]  NOT NULL,
-    archived   boolean NOT NULL,
-    workspace  text,
-    created_at bigint  NOT NULL,
-    updated_at bigint  NOT NULL,
-    head       bigint  NOT NULL,
-    records    bigint  NOT NULL,
-    nodes      bigint  NOT NULL,
-    bytes      bigint  NOT NULL,
-    digest     bytea   NOT NULL,
-    letters    bigint  NOT NULL DEFAULT 0,
-    consumed   bigint  NOT NULL DEFAULT 0,
-    token      bigint  NOT NULL DEFAULT 0,
-    owner      uuid,
-    claim      bigint
-) WITH (fillfactor = 60);
-CREATE TABLE @records (
-    session uuid     NOT NULL,
-    seq     bigint   NOT NULL,
-    kind    smallint NOT NULL,
-    node    bigint,
-    parent  bigint,
-    at      bigint   NOT NULL,
-    bytes   bigint   NOT NULL,
-    digest  bytea    NOT NULL,
-    layer   text COLLATE "C",
-    name    text COLLATE "C",
-    key     text COLLATE "C",
-    state   text COLLATE "C",
-    once    boolean,
-    content bytea,
-    PRIMARY KEY (session, seq)
-);
-CREATE INDEX records_nodes ON @records (session, node) WHERE kind <= 1;
-CREATE INDEX records_branches ON @records (session, node) WHERE kind <= 1 AND parent <> node - 1;
-CREATE INDEX records_blobs ON @records (session, content) WHERE kind = 4;
-CREATE TABLE @bodies (
-    session uuid   NOT NULL,
-    seq     bigint NOT NULL,
-    text    text   NOT NULL,
-    cuts    bytea,
-    PRIMARY KEY (session, seq)
-);
-CREATE TABLE @parts (
-    session uuid  NOT NULL,
-    digest  bytea NOT NULL,
-    text    text  NOT NULL,
-    PRIMARY KEY (session, digest)
-);
-CREATE TABLE @keys (
-    session uuid   NOT NULL,
-    name    bytea  NOT NULL,
-    first   bigint NOT NULL,
-    last    bigint NOT NULL,
-    topic   bigint NOT NULL,
-    state   bigint NOT NULL,
-    PRIMARY KEY (session, name)
-);
-CREATE INDEX keys_topics ON @keys (topic, state);
-CREATE TABLE @letters (
-    session  uuid   NOT NULL,
-    letter   bigint NOT NULL,
-    at       bigint NOT NULL,
-    kind     text   NOT NULL,
-    body     text   NOT NULL,
-    consumed bigint,
-    PRIMARY KEY (session, letter)
-);
-CREATE INDEX letters_waiting ON @letters (session, letter) WHERE consumed IS NULL;
-CREATE SEQUENCE @tokens;
-CREATE TABLE @owners (
-    owner       uuid        PRIMARY KEY,
-    name        text        NOT NULL,
-    alive_until timestamptz NOT NULL
-);
-"#;
+/// The oldest version that can be worked with as it is.
+const OLDEST: u32 = 4;
 
-// What a session's row says and no record does is sealed by a digest, which only those have that are complete.
-const VERSION_2: &str = "ALTER TABLE @sessions ADD COLUMN seal bytea";
+/// How often one tries to make a schema in steps that another process makes too, and how long one waits in between.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(200);
 
-// A letter is sealed by a digest while it waits; what was consumed has an empty one. The index has what `rows::WAITING` asks
-// for, in the same words, and takes the place of one that had only a part of it.
-const VERSION_3: &str = "
-ALTER TABLE @letters ADD COLUMN seal bytea;
-CREATE INDEX letters_open ON @letters (session, letter) WHERE consumed IS NULL OR octet_length(seal) > 0;
-DROP INDEX @letters_waiting;
-";
+const _: () = assert!(MIGRATIONS.len() == KNOWN as usize);
 
-// What was made of the beginning of a log, and can be made again.
-const VERSION_4: &str = "
-CREATE TABLE @snapshots (
-    session uuid   PRIMARY KEY,
-    seq     bigint NOT NULL,
-    digest  bytea  NOT NULL,
-    form    bigint NOT NULL,
-    seal    bytea  NOT NULL,
-    bytes   bytea  NOT NULL
-);
-";
+/// A schema that can be worked with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Schema {
+    pub(super) version: u32,
+    /// What nobody knows who cannot read the schema; from version 5 on.
+    pub(super) secret: Option<String>,
+}
 
-const MARKED: &str = "
-CREATE TABLE IF NOT EXISTS @store (mark text NOT NULL, version bigint NOT NULL);
-DELETE FROM @store;
-";
+impl Schema {
+    /// Returns the channel on which changes are told. From version 5 on its name cannot be guessed.
+    pub(super) fn channel(&self, schema: &str) -> String {
+        let name = match &self.secret {
+            Some(secret) => name_of(&[MARK, "channel", secret]).to_string(),
+            None => schema.to_owned(),
+        };
+        // 63 bytes: the longest name that PostgreSQL takes.
+        format!("trunkline.{name}").chars().take(63).collect()
+    }
+}
 
-/// Makes the schema current, or says why it cannot be used.
-pub(super) async fn prepare(link: &mut Link, schema: &str) -> Result<Result<(), StoreError>, Fault> {
-    match version(link, schema).await? {
-        Ok(version) if version == MIGRATIONS.len() => return Ok(Ok(())),
-        Ok(_) => {}
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Nothing, not even the schema perhaps.
+    Empty,
+    /// The making of it was cut off where it could not be one transaction.
+    Unfinished,
+    Made(Schema),
+}
+
+/// What marks the owners of this program: the third group of an id of version 8 (RFC 9562) says which schema it knows.
+/// Programs that knew schema 4 and older took a random id, of version 4.
+pub(super) fn mark_of_owner() -> String {
+    format!("8{KNOWN:03x}")
+}
+
+/// Returns the schema that an owner knows, if its id says so.
+pub(super) fn known_by(owner: &str) -> Option<u32> {
+    let mark = owner.get(14..18)?.strip_prefix('8')?;
+    u32::from_str_radix(mark, 16).ok()
+}
+
+/// Returns the schema if it can be worked with, and makes it where there is none.
+pub(super) async fn prepare(link: &mut Link, schema: &str) -> Result<Result<Schema, StoreError>, Fault> {
+    let found = match look(link, schema).await? {
+        Ok(Found::Made(made)) => made,
+        Ok(Found::Empty | Found::Unfinished) => match make(link, schema).await? {
+            Ok(made) => made,
+            Err(error) => return Ok(Err(error)),
+        },
         Err(error) => return Ok(Err(error)),
-    }
-    link.begin(Level::Flushed, Vec::new()).await?;
-    // Whoever else opens the same schema waits here; the lock ends with the transaction.
-    let bind = Bind::new().with(hash(&[MARK, schema]));
-    // How long others may take is theirs to say: a large migration is slow.
-    link.run("SET LOCAL lock_timeout = 0").await?;
-    link.rows("SELECT pg_advisory_xact_lock($1)", bind).await?;
-    let result = match version(link, schema).await? {
-        Ok(found) => {
-            migrate(link, schema, found).await?;
-            Ok(())
-        }
-        Err(error) => Err(error),
     };
-    link.end(result).await
+    if found.version < OLDEST {
+        let place = named(link, schema);
+        let (found, needed) = (i64::from(found.version), i64::from(OLDEST));
+        return Ok(Err(StoreError::Older { place, found, needed }));
+    }
+    Ok(Ok(found))
 }
 
-async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Fault> {
-    let migrations = MIGRATIONS.get(found..).unwrap_or_default();
-    if migrations.is_empty() {
-        return Ok(());
-    }
-    if found == 0 {
-        // Not asked of a role that may not make schemas and has one.
-        let bind = Bind::new().with(schema);
-        let there = link.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", bind).await?;
-        if there.is_empty() {
-            link.run(&format!("CREATE SCHEMA \"{schema}\"")).await?;
+/// Makes an empty schema. Any number of processes may do so at once: who comes second is refused by the catalog of the
+/// database, and finds what the first has made.
+pub(super) async fn make(link: &mut Link, schema: &str) -> Result<Result<Schema, StoreError>, Fault> {
+    let mut alone = false;
+    let mut tries = 0;
+    loop {
+        let made = match alone {
+            false => make_at_once(link, schema).await,
+            true => make_in_steps(link, schema).await,
+        };
+        match &made {
+            Err(Fault {
+                kind: FaultKind::Refused | FaultKind::Collision | FaultKind::Unsupported, ..
+            }) if !alone => {
+                link.run("ROLLBACK").await?;
+            }
+            _ => {}
         }
+        let fault = match (look(link, schema).await?, made) {
+            (Ok(Found::Made(made)), _) => return Ok(Ok(made)),
+            (Err(error), _) => return Ok(Err(error)),
+            (Ok(_), Ok(())) => {
+                Fault::corrupt(link.place(), "the schema that was made is not there".to_owned())
+            }
+            (Ok(_), Err(fault)) => fault,
+        };
+        match fault.kind {
+            _ if tries >= TRIES => return Err(fault),
+            // There are engines that take one statement on tables in a transaction.
+            FaultKind::Unsupported if !alone => alone = true,
+            // Another process makes it in steps, and this one was second.
+            FaultKind::Refused | FaultKind::Collision if alone || is_second(&fault) => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            _ => return Err(fault),
+        }
+        tries += 1;
     }
-    for migration in migrations {
-        link.run(migration).await?;
-    }
-    if (1..2).contains(&found) {
-        seal(link).await?;
-    }
-    // Before version 3 nothing proved what waits, so it is taken as it stands.
-    if (1..3).contains(&found) {
-        link.run(&format!("UPDATE @letters l SET seal = {} WHERE consumed IS NULL", rows::LETTER_SEAL))
-            .await?;
-        // What was consumed does not wait again.
-        link.run("UPDATE @letters SET seal = ''::bytea WHERE consumed IS NOT NULL").await?;
-    }
-    link.run(MARKED).await?;
-    let bind = Bind::new().with(MARK).with(MIGRATIONS.len() as i64);
-    link.rows("INSERT INTO @store (mark, version) VALUES ($1, $2)", bind).await.map(drop)
 }
 
-/// Seals what the rows of all sessions say: before version 2 nothing proved it, so it is taken as it stands.
-async fn seal(link: &mut Link) -> Result<(), Fault> {
-    let sql = format!("SELECT {} FROM @sessions s WHERE s.complete", rows::SESSION);
-    for row in &link.rows(&sql, Bind::new()).await? {
-        let info = rows::info(row).map_err(|reason| Fault::corrupt(link.place(), reason))?;
-        let seal = Header::of(&info).seal();
-        let bind = Bind::new().session(&info.id).with(seal.as_bytes().as_slice());
-        link.rows("UPDATE @sessions SET seal = $2 WHERE session = $1::uuid", bind).await?;
-    }
-    Ok(())
+/// Whether the catalog of the database has what was to be made already; `pg_` begins the names of its own keys.
+fn is_second(fault: &Fault) -> bool {
+    let is_of_catalog = |reason: &str| reason.contains("\"pg_");
+    fault.kind == FaultKind::Collision
+        || matches!(&fault.error, StoreError::Database { reason, .. } if is_of_catalog(reason))
 }
 
-/// Returns the version of the schema, at most the newest that is known; 0 for an empty one or none.
-async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreError>, Fault> {
-    let place = format!("{} (schema {schema})", link.place());
+async fn make_at_once(link: &mut Link, schema: &str) -> Result<(), Fault> {
+    // Whoever is at it already is waited for; a large database is slow.
+    link.begin(Level::Flushed, Vec::new()).await?;
+    link.run("SET LOCAL lock_timeout = 0").await?;
+    begin(link, schema).await?;
+    for step in steps_to_make() {
+        step.run(link, false).await?;
+    }
+    set_version(link).await?;
+    link.finish(Vec::new()).await.map(drop)
+}
+
+async fn make_in_steps(link: &mut Link, schema: &str) -> Result<(), Fault> {
+    begin(link, schema).await?;
+    for step in steps_to_make() {
+        step.run(link, true).await?;
+    }
+    set_version_alone(link).await
+}
+
+/// Makes the schema, and the table that says that the others will be ours.
+async fn begin(link: &mut Link, schema: &str) -> Result<(), Fault> {
+    // Not asked of a role that may not make schemas and has one.
+    let there = link.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", Bind::new().with(schema)).await?;
+    if there.is_empty() {
+        link.run(&format!("CREATE SCHEMA \"{schema}\"")).await?;
+    }
+    // With its row in the same statement: a table of that name without one is of another program.
+    let sql =
+        format!("CREATE TABLE IF NOT EXISTS @store AS SELECT '{MARK}'::text AS mark, 0::bigint AS version");
+    link.run(&sql).await
+}
+
+/// Says that the schema has the newest version.
+pub(super) async fn set_version(link: &mut Link) -> Result<(), Fault> {
+    link.rows(SET_VERSION, Bind::new().with(i64::from(KNOWN))).await.map(drop)
+}
+
+/// Says so by a transaction of its own, which flushes what was done before it.
+pub(super) async fn set_version_alone(link: &mut Link) -> Result<(), Fault> {
+    link.write(Level::Flushed, SET_VERSION, Bind::new().with(i64::from(KNOWN))).await.map(drop)
+}
+
+const SET_VERSION: &str = "UPDATE @store SET version = $1";
+
+/// Returns the steps from a version to the newest. Older programs are kept out first.
+pub(super) fn steps_from(version: u32) -> Vec<Step> {
+    let migrations = MIGRATIONS.get(version as usize..).unwrap_or_default();
+    let steps = migrations.iter().copied().flatten().copied();
+    match migrations.is_empty() {
+        true => Vec::new(),
+        false => [Step::Shut, Step::Fence].into_iter().chain(steps).collect(),
+    }
+}
+
+fn steps_to_make() -> Vec<Step> {
+    MIGRATIONS.iter().copied().flatten().copied().collect()
+}
+
+/// Looks what a schema holds.
+pub(super) async fn look(link: &mut Link, schema: &str) -> Result<Result<Found, StoreError>, Fault> {
+    let place = named(link, schema);
     let query = "SELECT count(*) AS tables, count(*) FILTER (WHERE c.relname = 'store') AS stores
                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
-    let bind = Bind::new().with(schema);
-    let fault = |error: tokio_postgres::Error| Fault::of(&place, &error);
+    let row = link.row(query, Bind::new().with(schema)).await?;
+    let counts = || Ok((get::<i64>(&row, "tables")?, get::<i64>(&row, "stores")?));
     let other = |reason: &str| StoreError::NotAStore { place: place.clone(), reason: reason.to_owned() };
-    let rows = link.rows(query, bind).await?;
-    let mut counts = (0_i64, 0_i64);
-    for row in &rows {
-        counts = (row.try_get("tables").map_err(fault)?, row.try_get("stores").map_err(fault)?);
-    }
-    match counts {
-        (0, _) => return Ok(Ok(0)),
+    match counts().map_err(|reason| Fault::corrupt(&place, reason))? {
+        (0, _) => return Ok(Ok(Found::Empty)),
         (_, 0) => return Ok(Err(other("it holds tables of another program"))),
         _ => {}
     }
-    // Another program's table of that name has other columns.
-    let rows = match link.rows("SELECT mark, version FROM @store", Bind::new()).await {
+    // By its name, because a schema of version 4 has no such column. Another program's table has other ones.
+    let query = "SELECT s.mark, s.version, to_jsonb(s) ->> 'channel' AS secret FROM @store s";
+    let rows = link.rows(query, Bind::new()).await;
+    let rows = match rows {
         Ok(rows) => rows,
         Err(Fault { error: StoreError::Database { reason, .. }, .. }) if !reason.ends_with(RIGHTS) => {
             return Ok(Err(other(&reason)));
@@ -227,14 +224,21 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
     let [row] = rows.as_slice() else {
         return Ok(Err(other("its table `store` does not have one row")));
     };
-    let (mark, found) = (row.try_get::<_, String>("mark"), row.try_get::<_, i64>("version"));
+    let (mark, found) = (get::<String>(row, "mark"), get::<i64>(row, "version"));
     let (Ok(mark), Ok(found)) = (mark, found) else {
         return Ok(Err(other("its table `store` is of another program")));
     };
-    Ok(match usize::try_from(found) {
+    let secret = get(row, "secret").map_err(|reason| Fault::corrupt(&place, reason))?;
+    Ok(match u32::try_from(found) {
         _ if mark != MARK => Err(other("its table `store` is of another program")),
-        Ok(version @ 1..) if version <= MIGRATIONS.len() => Ok(version),
-        Ok(1..) => Err(StoreError::Newer { place, found, known: MIGRATIONS.len() as i64 }),
+        Ok(0) => Ok(Found::Unfinished),
+        Ok(version @ 1..=KNOWN) => Ok(Found::Made(Schema { version, secret })),
+        _ if found > 0 => Err(StoreError::Newer { place, found, known: i64::from(KNOWN) }),
         _ => Err(StoreError::Corrupt { place, reason: format!("it claims schema version {found}") }),
     })
+}
+
+/// Returns how a schema is called where people are told of it.
+fn named(link: &Link, schema: &str) -> String {
+    format!("{} (schema {schema})", link.place())
 }

@@ -95,7 +95,7 @@ impl Inner {
             Ok::<(), Fault>(())
         };
         if let Err(fault) = told.await
-            && let FaultKind::Refused = fault.kind
+            && let FaultKind::Refused | FaultKind::Unsupported = fault.kind
         {
             // An engine without them.
             self.telling.turn_off();

@@ -262,6 +262,7 @@ async fn letters_of_an_older_schema_are_sealed_as_they_stand() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
     schema.plant(include_str!("seed_1.sql")).await;
+    schema.migrate().await;
     let store = schema.open().await;
     let waiting = store.inbox(&session(1)).await.unwrap();
     assert_eq!(waiting.len(), 1);
@@ -339,6 +340,7 @@ async fn a_schema_of_version_3_gets_a_place_for_snapshots() {
     drop(lease);
     store.close().await;
     schema.run("DROP TABLE @snapshots; UPDATE @store SET version = 3").await;
+    schema.migrate().await;
     let store = schema.open().await;
     assert_eq!(store.snapshot(&session(1)).await.unwrap(), None);
     let lease = store.claim(&session(1), Claim::TakeOver).await.unwrap();

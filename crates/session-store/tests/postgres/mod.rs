@@ -3,6 +3,7 @@
 //! `TRUNKLINE_TEST_POSTGRES` is the URL of a server where each test makes a schema of its own.
 //! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
 
+mod admin;
 mod answers;
 mod cluster;
 mod crashes;
@@ -10,6 +11,7 @@ mod damage;
 mod hosts;
 mod leases;
 mod made;
+mod migrations;
 mod replaced;
 mod schema;
 mod tls;
@@ -24,7 +26,7 @@ use std::time::Duration;
 
 use tokio_postgres::{Client, NoTls, Row};
 use trunkline_session_store::kit::{self, Handle, OldPlace, Options, Place, Subject};
-use trunkline_session_store::{PostgresOptions, PostgresStore, StoreError};
+use trunkline_session_store::{Migrate, PostgresAdmin, PostgresOptions, PostgresStore, StoreError};
 
 const URL: &str = "TRUNKLINE_TEST_POSTGRES";
 const SCHEMA: &str = "TRUNKLINE_TEST_POSTGRES_SCHEMA";
@@ -65,6 +67,16 @@ impl Schema {
 
     async fn open(&self) -> PostgresStore {
         PostgresStore::open(self.options()).await.expect("it opens")
+    }
+
+    async fn admin(&self) -> PostgresAdmin {
+        PostgresAdmin::connect(self.options()).await.expect("it connects")
+    }
+
+    /// Brings the schema to the newest version, which nobody writes.
+    async fn migrate(&self) {
+        let migration = self.admin().await.migrate(&Migrate::new(), |_| ()).await.expect("it is migrated");
+        assert!(migration.done, "{migration:?}");
     }
 
     /// Makes the schema from the statements of a seed.

@@ -6,18 +6,29 @@ use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, Stor
 use super::made::{new_session, session};
 use super::{Schema, run, server};
 
-/// What past versions have left: statements as `pg_dump --inserts` writes them, with `@` for the schema, and all sessions as
-/// lines of JSON.
-const SEEDS: &[(&str, &str, &str)] =
-    &[("schema 1", include_str!("seed_1.sql"), include_str!("seed_1.jsonl"))];
+/// What past versions have left: statements as `pg_dump --inserts` writes them, with `@` for the schema.
+pub(super) const SEED_1: &str = include_str!("seed_1.sql");
+pub(super) const SEED_4: &str = include_str!("seed_4.sql");
+/// All sessions of each of them, as lines of JSON.
+const EXPORTED: &str = include_str!("seed_1.jsonl");
 
 pub(super) fn old_places(runtime: &tokio::runtime::Runtime, url: &str) -> Result<Vec<OldPlace>, String> {
-    let place = |(version, sql, exported): &(&str, &str, &str)| {
+    let seeds = [
+        ("schema 1, migrated", SEED_1, true),
+        ("schema 4", SEED_4, false),
+        ("schema 4, migrated", SEED_4, true),
+    ];
+    let place = |(version, sql, migrated): (&str, &str, bool)| {
         let schema = Schema::new(url);
-        runtime.block_on(schema.plant(sql));
-        OldPlace { version: (*version).to_owned(), place: Box::new(schema), exported: (*exported).to_owned() }
+        runtime.block_on(async {
+            schema.plant(sql).await;
+            if migrated {
+                schema.migrate().await;
+            }
+        });
+        OldPlace { version: version.to_owned(), place: Box::new(schema), exported: EXPORTED.to_owned() }
     };
-    Ok(SEEDS.iter().map(place).collect())
+    Ok(seeds.map(place).into())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -154,17 +165,18 @@ async fn names_that_are_no_schemas_are_refused() {
     }
 }
 
-/// A migration that was released is never edited: what the newest seed has become is what a new schema is.
+/// A migration that was released is never edited: what every seed has become is what a new schema is.
 #[tokio::test]
-async fn a_new_schema_is_that_of_the_newest_seed_once_it_is_opened() {
+async fn a_new_schema_is_that_of_every_seed_once_it_is_migrated() {
     let Some(url) = server() else { return };
-    let (old, new) = (Schema::new(&url), Schema::new(&url));
-    let Some((_, sql, _)) = SEEDS.last() else { panic!("there is a seed") };
-    old.plant(sql).await;
-    drop(old.open().await);
+    let (first, fourth, new) = (Schema::new(&url), Schema::new(&url), Schema::new(&url));
+    for (old, sql) in [(&first, SEED_1), (&fourth, SEED_4)] {
+        old.plant(sql).await;
+        old.migrate().await;
+    }
     drop(new.open().await);
     let mut shapes = Vec::new();
-    for schema in [&old, &new] {
+    for schema in [&first, &fourth, &new] {
         let name = &schema.name;
         let sql = format!(
             "SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable AS line
@@ -174,7 +186,10 @@ async fn a_new_schema_is_that_of_the_newest_seed_once_it_is_opened() {
         let lines = schema.rows(&sql).await.iter().map(|row| row.get("line")).collect::<Vec<String>>();
         shapes.push(lines);
     }
-    assert_eq!(shapes.first(), shapes.last());
+    let made = shapes.pop();
+    assert!(made.as_ref().is_some_and(|lines| lines.len() > 50), "{made:?}");
+    assert_eq!(shapes.first(), made.as_ref());
+    assert_eq!(shapes.last(), made.as_ref());
 }
 
 /// However many letters a session has consumed, what waits is found by an index that has nothing else.

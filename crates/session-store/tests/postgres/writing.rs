@@ -256,7 +256,7 @@ async fn what_is_removed_by_hand_is_found_and_what_is_named_stays() {
 #[tokio::test]
 async fn who_waits_sees_what_was_written_in_the_order_in_which_it_was() {
     let Some(url) = server() else { return };
-    let schema = Schema::new(&url);
+    let (schema, listening) = told_apart(&url);
     let (one, two) = (schema.open().await, schema.open().await);
     one.create(new_session(1)).await.unwrap();
     let lease = one.lease(&session(1)).await.unwrap();
@@ -274,25 +274,34 @@ async fn who_waits_sees_what_was_written_in_the_order_in_which_it_was() {
         assert_eq!(numbers, [receipt.seq]);
     }
     // The server tells it, or this would have taken half a minute: while nobody tells, one looks each second.
-    let listening = schema
-        .rows(&format!("SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN \"trunkline.{}\"'", schema.name))
-        .await;
-    assert_eq!(listening.len(), 1);
+    assert_eq!(schema.rows(&listening).await.len(), 1);
+}
+
+/// Returns a schema whose stores name themselves after it, and the statement that finds the process that listens for one.
+fn told_apart(url: &str) -> (Schema, String) {
+    let mut schema = Schema::new(url);
+    let mark = if url.contains('?') { '&' } else { '?' };
+    schema.way = format!("{url}{mark}application_name={}", schema.name);
+    let listening = format!(
+        "SELECT pid, substr(query, 8) AS channel FROM pg_stat_activity
+         WHERE query LIKE 'LISTEN %' AND application_name = '{}'",
+        schema.name
+    );
+    (schema, listening)
 }
 
 #[tokio::test]
 async fn who_waits_is_told_after_its_connection_was_cut() {
     let Some(url) = server() else { return };
-    let schema = Schema::new(&url);
+    let (schema, listening) = told_apart(&url);
     let (one, two) = (schema.open().await, schema.open().await);
     one.create(new_session(1)).await.unwrap();
     let seen = two.changed(&session(1), Activity::default()).await.unwrap();
     let waits = tokio::spawn(async move { two.changed(&session(1), seen).await });
-    let listening = format!("FROM pg_stat_activity WHERE query = 'LISTEN \"trunkline.{}\"'", schema.name);
-    while schema.rows(&format!("SELECT 1 {listening}")).await.is_empty() {
+    while schema.rows(&listening).await.is_empty() {
         tokio::task::yield_now().await;
     }
-    run(&url, &format!("SELECT pg_terminate_backend(pid) {listening}")).await;
+    run(&url, &format!("SELECT pg_terminate_backend(pid) FROM ({listening}) AS found")).await;
     one.post(&session(1), "prompt", "1", trunkline_message_tree::Timestamp(1)).await.unwrap();
     assert_eq!(waits.await.unwrap().unwrap().posted, 1);
 }
@@ -300,23 +309,22 @@ async fn who_waits_is_told_after_its_connection_was_cut() {
 #[tokio::test]
 async fn nobody_listens_for_those_who_went_away_however_much_others_have_to_tell() {
     let Some(url) = server() else { return };
-    let schema = Schema::new(&url);
+    let (schema, listening) = told_apart(&url);
     let store = schema.open().await;
     store.create(new_session(1)).await.unwrap();
     let seen = store.changed(&session(1), Activity::default()).await.unwrap();
-    let listening =
-        format!("SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN \"trunkline.{}\"'", schema.name);
     let waiting = store.clone();
     let waits = tokio::spawn(async move { waiting.changed(&session(1), seen).await });
     while schema.rows(&listening).await.is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     waits.abort();
+    let channel: String = schema.rows(&listening).await.first().unwrap().get("channel");
     // It is looked each ten seconds, and the second time in a row ends it.
     let begin = Instant::now();
     while !schema.rows(&listening).await.is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(60), "it still listens");
-        schema.run(&format!("NOTIFY \"trunkline.{}\", 'something else'", schema.name)).await;
+        schema.run(&format!("NOTIFY {channel}, 'something else'")).await;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

@@ -1,0 +1,32 @@
+//! `trunkline store`: the store as a whole, for the one who looks after it.
+
+mod migrate;
+mod status;
+mod vacuum;
+
+use crate::args::store::{StoreAct, StoreArgs};
+use crate::desk::place::Place;
+use crate::term::fault::{Exit, Fault};
+use crate::term::out;
+use crate::term::text::one_line;
+
+/// A place can be as long as a path.
+const LONGEST: usize = 4_096;
+
+/// `trunkline store`.
+pub(crate) async fn run(args: &StoreArgs, place: &Place) -> Result<Exit, Fault> {
+    match &args.act {
+        None => status::run(args.json, place).await,
+        Some(StoreAct::Status { json }) => status::run(*json || args.json, place).await,
+        Some(_) if args.json => {
+            Err(Fault::usage("only the status can be printed as JSON")
+                .hint(place.command("store status --json")))
+        }
+        Some(StoreAct::Path) => {
+            out::print(&format!("{}\n", one_line(&place.to_string(), LONGEST)))?;
+            Ok(Exit::Done)
+        }
+        Some(StoreAct::Migrate(args)) => migrate::run(args, place).await,
+        Some(StoreAct::Vacuum) => vacuum::run(place).await,
+    }
+}
