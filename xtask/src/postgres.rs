@@ -6,9 +6,9 @@
 mod binaries;
 
 use std::env::VarError;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use crate::cargo::{cannot_start, line_of, text_of};
@@ -16,6 +16,10 @@ use crate::workspace::{PREFIX, Workspace};
 
 /// The URL of a server on which each test makes what it needs. A person may set it; `none` means: do without.
 const URL: &str = "TRUNKLINE_TEST_POSTGRES";
+/// The URL of a way through a pooler in transaction mode to the database of [`URL`], and of one in session mode. A person
+/// may set both; `none` in the first means: do without.
+const POOLED: &str = "TRUNKLINE_TEST_POSTGRES_POOLED";
+const POOLED_SESSION: &str = "TRUNKLINE_TEST_POSTGRES_POOLED_SESSION";
 /// The folder of a server's binaries. A person may set it.
 const BINARIES: &str = "TRUNKLINE_TEST_POSTGRES_BIN";
 /// The script that makes a cluster and owns it; a test that stops servers starts one of its own with it.
@@ -35,6 +39,8 @@ pub(crate) struct Postgres {
 struct Found {
     url: Option<String>,
     binaries: Option<PathBuf>,
+    /// The two ways through a pooler.
+    pooled: Option<[String; 2]>,
     /// What tests will leave out, and why.
     skipped: Option<String>,
     /// Dropped with us, and the server with it.
@@ -83,8 +89,11 @@ impl Postgres {
             Ok(found)
         });
         let found = found.as_ref().map_err(String::clone)?;
-        for name in [URL, BINARIES, CLUSTER] {
+        for name in [URL, POOLED, POOLED_SESSION, BINARIES, CLUSTER] {
             command.env_remove(name);
+        }
+        if let Some([pooled, session]) = &found.pooled {
+            command.env(POOLED, pooled).env(POOLED_SESSION, session);
         }
         if let Some(url) = &found.url {
             command.env(URL, url);
@@ -102,27 +111,52 @@ impl Found {
             let skipped = Some(format!("all that needs PostgreSQL: {why}"));
             Found { skipped, ..Found::default() }
         };
-        let wish = Wish::read(std::env::var(URL))?;
+        let wish = Wish::read(URL, std::env::var(URL))?;
         if wish == Wish::Nothing {
             return Ok(nothing("TRUNKLINE_TEST_POSTGRES is `none`"));
         }
         let path = std::env::var_os("PATH");
         let binaries = binaries::find(std::env::var_os(BINARIES).as_deref(), path.as_deref())
             .map_err(|problem| format!("{BINARIES}: {problem}"))?;
+        let pooled = Wish::read(POOLED, std::env::var(POOLED))?;
+        let session = Wish::read(POOLED_SESSION, std::env::var(POOLED_SESSION))?;
         match (wish, binaries) {
             (Wish::Server(url), binaries) => {
                 eprintln!("PostgreSQL: the server that {URL} names");
-                let skipped =
-                    binaries.is_none().then(|| format!("what stops a PostgreSQL server: {MISSING}"));
-                Ok(Found { url: Some(url), binaries, skipped, _cluster: None })
+                let stops = binaries.is_none().then(|| format!("what stops a PostgreSQL server: {MISSING}"));
+                let pooled = match (pooled, session) {
+                    (Wish::Server(pooled), Wish::Server(session)) => Ok([pooled, session]),
+                    (Wish::Nothing, _) => Err(format!("{POOLED} is `none`")),
+                    _ => Err(format!("no {POOLED} and {POOLED_SESSION} beside {URL}")),
+                };
+                Ok(Found { url: Some(url), binaries, ..Found::pooled(pooled, stops) })
             }
             (_, None) => Ok(nothing(MISSING)),
             (_, Some(binaries)) => {
-                let (cluster, url) = Cluster::start(script, &binaries)
+                let (mut cluster, url) = Cluster::start(script, &binaries)
                     .map_err(|problem| format!("{problem}\n{URL}=none goes without PostgreSQL"))?;
-                Ok(Found { url: Some(url), binaries: Some(binaries), skipped: None, _cluster: Some(cluster) })
+                let pooled = match pooled {
+                    Wish::Server(_) => return Err(format!("{POOLED} needs {URL}, the server behind it")),
+                    Wish::Nothing => Err(format!("{POOLED} is `none`")),
+                    Wish::Cluster => cluster.pool()?,
+                };
+                let _cluster = Some(cluster);
+                Ok(Found {
+                    url: Some(url),
+                    binaries: Some(binaries),
+                    _cluster,
+                    ..Found::pooled(pooled, None)
+                })
             }
         }
+    }
+
+    /// What there is of a pooler, and what tests leave out for this reason and another.
+    fn pooled(pooled: Result<[String; 2], String>, other: Option<String>) -> Found {
+        let why = pooled.as_ref().err().map(|why| format!("all that goes through PgBouncer: {why}"));
+        let skipped: Vec<String> = other.into_iter().chain(why).collect();
+        let skipped = (!skipped.is_empty()).then(|| skipped.join("; and "));
+        Found { pooled: pooled.ok(), skipped, ..Found::default() }
     }
 }
 
@@ -131,7 +165,11 @@ const MISSING: &str = "no initdb, pg_ctl and postgres on PATH or in /usr/lib/pos
      apt-get install postgresql), name the folder in TRUNKLINE_TEST_POSTGRES_BIN, or set TRUNKLINE_TEST_POSTGRES to the \
      URL of a server";
 
-/// What a person says by [`URL`].
+/// The same for the pooler.
+const NO_POOLER: &str =
+    "no pgbouncer on PATH or in /usr/sbin; install it (Debian: apt-get install pgbouncer)";
+
+/// What a person says by [`URL`], and by the variables of a pooler.
 #[derive(Debug, PartialEq)]
 enum Wish {
     /// Nothing: a cluster, if there can be one.
@@ -143,7 +181,7 @@ enum Wish {
 }
 
 impl Wish {
-    fn read(value: Result<String, VarError>) -> Result<Wish, String> {
+    fn read(name: &str, value: Result<String, VarError>) -> Result<Wish, String> {
         match value.as_deref() {
             Ok("none") => Ok(Wish::Nothing),
             Err(VarError::NotPresent) | Ok("") => Ok(Wish::Cluster),
@@ -152,7 +190,7 @@ impl Wish {
             }
             // The value may hold a password, so it is not repeated.
             _ => Err(format!(
-                "{URL} is neither `none` nor a URL as postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+                "{name} is neither `none` nor a URL as postgres://USER:PASSWORD@HOST:PORT/DATABASE"
             )),
         }
     }
@@ -161,6 +199,7 @@ impl Wish {
 /// A cluster that runs. Dropping it stops the server and removes its folder.
 struct Cluster {
     script: Child,
+    answers: Option<BufReader<ChildStdout>>,
 }
 
 impl Cluster {
@@ -171,21 +210,40 @@ impl Cluster {
         // What kills our group, as `timeout -s KILL` does, must not kill the one who cleans up.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut cluster =
-            Cluster { script: command.spawn().map_err(|error| cannot_start(&command, &error))? };
-        let mut url = String::new();
-        if let Some(output) = cluster.script.stdout.take() {
-            BufReader::new(output)
-                .read_line(&mut url)
-                .map_err(|error| format!("lost `{}`: {error}", line_of(&command)))?;
-        }
-        let url = url.trim_end().to_owned();
+        let mut script = command.spawn().map_err(|error| cannot_start(&command, &error))?;
+        let answers = script.stdout.take().map(BufReader::new);
+        let mut cluster = Cluster { script, answers };
+        let url = cluster.line().map_err(|error| format!("lost `{}`: {error}", line_of(&command)))?;
         if url.is_empty() {
             return Err("the PostgreSQL of this machine does not start, see above".to_owned());
         }
         let version = text_of(Command::new(binaries.join("postgres")).arg("--version"))?;
         eprintln!("PostgreSQL: {}, ready after {:.1} s", version.trim_end(), start.elapsed().as_secs_f64());
         Ok((cluster, url))
+    }
+
+    /// Starts PgBouncer before it; returns the ways through it, or why there is none.
+    fn pool(&mut self) -> Result<Result<[String; 2], String>, String> {
+        let lost = |error| format!("lost the script that owns PostgreSQL: {error}");
+        if let Some(commands) = &mut self.script.stdin {
+            writeln!(commands, "pool").map_err(lost)?;
+        }
+        match self.line().map_err(lost)?.as_str() {
+            "missing" => Ok(Err(NO_POOLER.to_owned())),
+            "failed" | "" => Err(format!(
+                "the PgBouncer of this machine does not start, see above\n{POOLED}=none goes without it"
+            )),
+            url => Ok(Ok([format!("{url}/transaction"), format!("{url}/session")])),
+        }
+    }
+
+    /// What the script says next; nothing if it has ended.
+    fn line(&mut self) -> std::io::Result<String> {
+        let mut line = String::new();
+        if let Some(answers) = &mut self.answers {
+            answers.read_line(&mut line)?;
+        }
+        Ok(line.trim_end().to_owned())
     }
 }
 
@@ -202,8 +260,8 @@ mod tests {
 
     #[test]
     fn the_variable_names_a_server_or_says_none() {
-        let read = |value: &str| Wish::read(Ok(value.to_owned()));
-        assert_eq!(Wish::read(Err(VarError::NotPresent)), Ok(Wish::Cluster));
+        let read = |value: &str| Wish::read(URL, Ok(value.to_owned()));
+        assert_eq!(Wish::read(URL, Err(VarError::NotPresent)), Ok(Wish::Cluster));
         assert_eq!(read(""), Ok(Wish::Cluster));
         assert_eq!(read("none"), Ok(Wish::Nothing));
         assert_eq!(read("postgresql://h/d"), Ok(Wish::Server("postgresql://h/d".to_owned())));
@@ -246,6 +304,10 @@ mod tests {
         let url = lines.next().expect("a line, or the reason on stderr").unwrap();
         let address = url.split(['@', '/']).nth(3).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        writeln!(input, "pool").unwrap();
+        let pool = lines.next().unwrap().unwrap();
+        let pooled = pool.rsplit_once('@').map(|(_, pooled)| pooled);
+        assert!(pooled.is_some() || pool == "missing", "{pool}");
         let said =
             [("stop", "ok", false), ("start", "ok", true), ("crash", "ok", false), ("start", "ok", true)];
         for (word, answer, answers) in
@@ -254,10 +316,15 @@ mod tests {
             writeln!(input, "{word}").unwrap();
             assert_eq!(lines.next().unwrap().unwrap(), answer, "{word}");
             assert_eq!(TcpStream::connect(address).is_ok(), answers, "{word}");
+            assert!(pooled.is_none_or(|pooled| TcpStream::connect(pooled).is_ok()), "{word}");
         }
+        writeln!(input, "pool").unwrap();
+        assert_eq!(lines.next().unwrap().unwrap() == "missing", pooled.is_none(), "only one");
         drop(input);
         assert!(child.wait().unwrap().success());
-        assert!(TcpStream::connect(address).is_err());
+        for address in pooled.into_iter().chain([address]) {
+            assert!(TcpStream::connect(address).is_err(), "{address}");
+        }
         fs::remove_dir(&folder).expect("the folder is empty");
     }
 }

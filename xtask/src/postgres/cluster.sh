@@ -7,6 +7,8 @@
 #   stop    as an administrator stops it: open connections are cut, everything committed is in the tables
 #   crash   the server breaks off in the middle, without a checkpoint; the next start recovers from its log
 #   start   with the same data on the same port
+#   pool    PgBouncer before the server, as Debian ships it; once, and it stays through all of the above. Its answer is a
+#           URL without a database, `missing` if the program is not there, or `failed`. See `pool` below for its databases.
 #
 # When the input ends the server is stopped and its folder removed. The system closes a pipe with the process that holds
 # its other end, so not even a kill -9 of that process leaves a server behind. Start this script in a process group of
@@ -65,6 +67,9 @@ start() {
     control start -t 60 -l "$log" -o "-p $port"
 }
 remove() {
+    if [ -n "${pooler:-}" ]; then
+        kill -TERM "$(cat "$folder/pool.pid")" 2>>"$log" && wait "$pooler"
+    fi
     stop immediate
     rm -rf "$folder"
 }
@@ -89,13 +94,83 @@ shared_buffers = 16MB
 END
 
 # Below the ports that systems give to outgoing connections, so that it is still free when the server starts again.
+any_port() {
+    echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+}
+
+# PgBouncer with the settings that it has when nobody sets any, but for its pools, and above all without
+# `ignore_startup_parameters`. A database is a way to the server's database `postgres`: `transaction`, `session` and
+# `statement` by that mode over TCP, and `transaction_socket` and `session_socket` over the server's Unix socket. Any other
+# name is the server's database of that name, in transaction mode, so that a test has backends that no other test uses.
+# Four backends to a pool, so that clients really share them; in session mode each client needs one of its own.
+pool() {
+    [ -z "${pooler:-}" ] || return 1
+    bouncer="$(PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer)" || {
+        echo missing
+        return
+    }
+    # Longer names are no names for a socket.
+    socket="$folder"
+    [ "${#data}" -lt 85 ] || socket=
+    printf '"trunkline" "%s"\n' "$password" >"$folder/users"
+    for _ in 1 2 3 4 5 6 7 8; do
+        pool_port="$(any_port)"
+        : >"$folder/pool.log"
+        way="host=127.0.0.1 port=$port user=trunkline"
+        by_socket="host=${socket:+$data} port=$port user=trunkline"
+        cat >"$folder/pool.ini" <<END
+[databases]
+transaction = $way dbname=postgres
+session = $way dbname=postgres pool_mode=session pool_size=60
+statement = $way dbname=postgres pool_mode=statement
+${socket:+transaction_socket = $by_socket dbname=postgres}
+${socket:+session_socket = $by_socket dbname=postgres pool_mode=session pool_size=20}
+* = $way
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $pool_port
+unix_socket_dir = $socket
+auth_type = plain
+auth_file = $folder/users
+admin_users = trunkline
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 500
+pidfile = $folder/pool.pid
+log_connections = 0
+log_disconnections = 0
+END
+        own "$folder/pool.log" "$folder/pool.ini" "$folder/users"
+        as_server "$bouncer" "$folder/pool.ini" </dev/null >>"$folder/pool.log" 2>&1 &
+        pooler=$!
+        until grep -q "process up" "$folder/pool.log"; do
+            kill -0 "$pooler" 2>/dev/null || break
+            sleep 0.05
+        done
+        if kill -0 "$pooler" 2>/dev/null; then
+            echo "postgres://trunkline:$password@127.0.0.1:$pool_port"
+            return
+        fi
+        pooler=
+        grep -qi "address already in use" "$folder/pool.log" || break
+    done
+    cat "$folder/pool.log" >&2
+    return 1
+}
+
 for _ in 1 2 3 4 5 6 7 8; do
-    port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+    port="$(any_port)"
     : >"$log"
     own "$log"
     if start; then
         echo "postgres://trunkline:$password@127.0.0.1:$port/postgres" 2>/dev/null || exit 1
         while read -r word; do
+            # Its answer is its own.
+            if [ "$word" = pool ]; then
+                pool || echo failed
+                continue
+            fi
             case "$word" in
                 start) start ;;
                 stop) stop fast ;;
