@@ -66,11 +66,6 @@ impl Fault {
             }
             (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
             // PgBouncer has one code for all that it says itself.
-            (_, "08P01") if words.contains("authentication failed") || words.contains("no such user") => {
-                let reason = "the pooler does not let us in: look at user and password of the URL and at the users that \
-                              the pooler knows";
-                fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
-            }
             (_, "08P01") if words.contains("statement pooling mode") => {
                 let reason = "the pooler gives each statement another connection to the server (statement pooling), and a \
                               batch is kept whole by a transaction: it has to be in transaction or session mode";

@@ -42,7 +42,6 @@ pub use self::admin::{
 };
 use self::leases::Claims;
 use self::line::Held;
-use self::link::Level;
 use self::links::Links;
 pub use self::options::PostgresOptions;
 use self::telling::Telling;
@@ -121,10 +120,6 @@ impl PostgresStore {
             return Err(StoreError::NotAStore { place, reason });
         }
         let schema = schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
-        if !link.is_direct() {
-            // A pooler that knows no transactions would be found out by the first batch.
-            link.transaction(Level::Committed, Vec::new()).await.map_err(|fault| fault.error)?;
-        }
         link.keep();
         let channel = schema.channel(&options.schema);
         let inner = Inner {

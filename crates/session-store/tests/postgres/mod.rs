@@ -12,6 +12,7 @@ mod hosts;
 mod leases;
 mod made;
 mod migrations;
+mod pooled;
 mod replaced;
 mod schema;
 mod tls;
@@ -48,21 +49,29 @@ fn skipped(variable: &str) {
 
 /// A schema that goes when it is dropped.
 struct Schema {
+    /// How an administrator gets there.
     url: String,
+    /// How a store gets there.
+    way: String,
     name: String,
 }
 
 impl Schema {
     fn new(url: &str) -> Self {
+        Schema::through(url, url)
+    }
+
+    /// Returns one that stores reach by another way, such as a pooler.
+    fn through(url: &str, way: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let name = format!("test_{}_{}_{number}", std::process::id(), since.as_micros());
-        Schema { url: url.to_owned(), name }
+        Schema { url: url.to_owned(), way: way.to_owned(), name }
     }
 
     fn options(&self) -> PostgresOptions {
-        PostgresOptions::new(&self.url).schema(&self.name)
+        PostgresOptions::new(&self.way).schema(&self.name)
     }
 
     async fn open(&self) -> PostgresStore {
@@ -133,17 +142,38 @@ fn runtime() -> tokio::runtime::Runtime {
 const TTL: Duration = Duration::from_millis(900);
 
 struct Postgres {
+    name: &'static str,
     runtime: tokio::runtime::Runtime,
+    /// How an administrator gets there.
     url: String,
+    /// How stores get there.
+    way: String,
+}
+
+impl Postgres {
+    fn by(name: &'static str, url: String, way: String) -> Self {
+        Postgres { name, runtime: runtime(), url, way }
+    }
+
+    #[expect(clippy::print_stdout, reason = "whoever runs it by hand wants to see the report")]
+    fn keeps_every_promise(&self) {
+        let mut options = Options::new(seed());
+        if let Some(cases) = std::env::var("TRUNKLINE_KIT_CASES").ok().and_then(|cases| cases.parse().ok()) {
+            options.cases = cases;
+        }
+        let report = kit::run(self, &options);
+        println!("{report}");
+        assert!(report.is_ok(), "{report}");
+    }
 }
 
 impl Subject for Postgres {
     fn name(&self) -> String {
-        "postgres".to_owned()
+        self.name.to_owned()
     }
 
     fn place(&self) -> Result<Box<dyn Place>, String> {
-        Ok(Box::new(Schema::new(&self.url)))
+        Ok(Box::new(Schema::through(&self.url, &self.way)))
     }
 
     fn block_on(&self, what: Pin<Box<dyn Future<Output = ()> + '_>>) {
@@ -159,7 +189,7 @@ impl Subject for Postgres {
     }
 
     fn old_places(&self) -> Result<Vec<OldPlace>, String> {
-        schema::old_places(&self.runtime, &self.url)
+        schema::old_places(&self.runtime, &self.url, &self.way)
     }
 }
 
@@ -178,7 +208,7 @@ impl Place for Schema {
         let mut command = Command::new(std::env::current_exe().ok()?);
         command
             .args(["--exact", "postgres::a_writer_that_never_stops", "--nocapture", "--test-threads=1"])
-            .env(URL, &self.url)
+            .env(URL, &self.way)
             .env(SCHEMA, format!("{} {seed}", self.name))
             .stderr(Stdio::null());
         Some(command)
@@ -201,14 +231,7 @@ fn a_writer_that_never_stops() {
 #[test]
 fn postgres_keeps_every_promise() {
     let Some(url) = server() else { return };
-    let subject = Postgres { runtime: runtime(), url };
-    let mut options = Options::new(seed());
-    if let Some(cases) = std::env::var("TRUNKLINE_KIT_CASES").ok().and_then(|cases| cases.parse().ok()) {
-        options.cases = cases;
-    }
-    let report = kit::run(&subject, &options);
-    println!("{report}");
-    assert!(report.is_ok(), "{report}");
+    Postgres::by("postgres", url.clone(), url).keeps_every_promise();
 }
 
 /// `TRUNKLINE_KIT_SEED`, for those who try others.

@@ -12,14 +12,18 @@ pub(super) const SEED_4: &str = include_str!("seed_4.sql");
 /// All sessions of each of them, as lines of JSON.
 const EXPORTED: &str = include_str!("seed_1.jsonl");
 
-pub(super) fn old_places(runtime: &tokio::runtime::Runtime, url: &str) -> Result<Vec<OldPlace>, String> {
+pub(super) fn old_places(
+    runtime: &tokio::runtime::Runtime,
+    url: &str,
+    way: &str,
+) -> Result<Vec<OldPlace>, String> {
     let seeds = [
         ("schema 1, migrated", SEED_1, true),
         ("schema 4", SEED_4, false),
         ("schema 4, migrated", SEED_4, true),
     ];
     let place = |(version, sql, migrated): (&str, &str, bool)| {
-        let schema = Schema::new(url);
+        let schema = Schema::through(url, way);
         runtime.block_on(async {
             schema.plant(sql).await;
             if migrated {

@@ -8,7 +8,7 @@ use rustls::{AlertDescription, CertificateError};
 use super::settings::{Host, Mode, Tls};
 use super::tls::Judged;
 use crate::StoreError;
-use crate::postgres::fault::{Fault, FaultKind};
+use crate::postgres::fault::{Fault, FaultKind, RIGHTS};
 
 /// Why one host could not be used.
 pub(super) struct Trouble {
@@ -128,6 +128,15 @@ impl Trouble {
                 Trouble::new(Cause::Encryption, other)
             }
             (_, "57P03" | "53300" | "53200" | "53400" | "57P01" | "57P02") => Trouble::new(Cause::Later, reason),
+            // PgBouncer has one code for all that it says itself.
+            (_, "08P01") if message.contains("authentication failed") || message.contains("no such user") => Trouble::new(
+                Cause::Login,
+                "the pooler does not let us in: look at user and password of the URL and at the users that the pooler knows".to_owned(),
+            ),
+            (_, "08P01") if message.contains("does not exist") || message.contains("no such database") => {
+                Trouble::new(Cause::Refused, reason)
+            }
+            (_, "42501") => Trouble::new(Cause::Refused, format!("{reason}; {RIGHTS}")),
             ("08", _) if !message.contains("startup parameter") => Trouble::new(Cause::Later, reason),
             ("08", _) => Trouble::new(
                 Cause::Setting,
