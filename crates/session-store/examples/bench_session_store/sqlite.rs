@@ -1,11 +1,5 @@
-//! Measures what sessions cost, against the least that the disk and the parser ask for the same bytes.
-//!
-//! Both sides of each ratio take turns in one run, because only their ratio means anything.
-//! `cargo xtask bench session-store`.
+//! What sessions cost on SQLite.
 
-#![expect(clippy::print_stdout, reason = "an example shows something")]
-
-use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -13,25 +7,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use trunkline_message_tree::{Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Timestamp};
-use trunkline_session_store::{
-    Batch, Digest, Header, Kept, Lease, NewSession, Note, Position, Record, Restoring, SessionId,
-    SessionStore, SqliteStore, Tally, export,
-};
+use trunkline_message_tree::{Message, Timestamp};
+use trunkline_session_store::{Digest, Lease, Note, Position, Record, SessionStore, SqliteStore, export};
 
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+use crate::writing::{Rate, Writing, create, fill, id, message, payload};
+use crate::{Outcome, at_least, at_most, median, ratio, slow_flush};
 
 const LARGE: u32 = 100_000;
 const SMALL: u32 = 1_000;
 const WRITERS: u32 = 64;
 const IDLE: u32 = 4_000;
 
-fn main() -> Outcome<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(measure())
-}
-
-async fn measure() -> Outcome<()> {
+pub(crate) async fn measure() -> Outcome<()> {
     // Beside the program: the system's temporary folder may be memory.
     let program = std::env::current_exe()?;
     let folder = tempfile::tempdir_in(program.parent().ok_or("the program lies in a folder")?)?;
@@ -40,11 +27,21 @@ async fn measure() -> Outcome<()> {
     // First, while nothing that was used and given back hides what is new.
     idle(&store).await?;
     durable_appends(&store, &path("raw")).await?;
-    many_writers(&store, &path("raw64")).await?;
     reading(&store, &path("session.jsonl")).await?;
     store.as_ref().clone().close().await;
     turns_on_disk(&path("turns.db")).await?;
     reverts_on_disk(&path("reverts.db")).await
+}
+
+/// What many writers share, in a process whose flushes are slow.
+pub(crate) async fn with_slow_flushes() -> Outcome<()> {
+    let program = std::env::current_exe()?;
+    let folder = tempfile::tempdir_in(program.parent().ok_or("the program lies in a folder")?)?;
+    slow_flush::is_slow(folder.path())?;
+    let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await?);
+    many_writers(&store, &folder.path().join("raw")).await?;
+    store.as_ref().clone().close().await;
+    Ok(())
 }
 
 /// One session, one append after the other.
@@ -104,8 +101,13 @@ async fn many_writers(store: &Arc<SqliteStore>, raw: &Path) -> Outcome<()> {
         }
         ours_done.time += start.elapsed();
     }
-    println!("# raw: {:.0} appends/s; {WRITERS} sessions: {:.0}/s", raw_done.get(), ours_done.get());
-    at_least("appends of 64 sessions at once / raw single writer", ours_done.get() / raw_done.get(), 8.0);
+    println!(
+        "# SQLite, each flush 1 ms slower: raw {:.0} appends/s, ours {:.0}/s",
+        raw_done.get(),
+        ours_done.get()
+    );
+    let name = "appends of 64 sessions at once / raw single writer, each flush 1 ms slower";
+    at_least(name, ours_done.get() / raw_done.get(), 8.0);
     Ok(())
 }
 
@@ -214,54 +216,6 @@ async fn reverts_on_disk(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// One session that is written, and where it is.
-struct Writing {
-    lease: Lease,
-    at: Position,
-    /// The node that comes next.
-    node: u32,
-}
-
-impl Writing {
-    async fn begin(store: &SqliteStore, number: u32, records: u32) -> Outcome<Self> {
-        let id = id(number)?;
-        fill(store, &id, records).await?;
-        let lease = store.lease(&id).await?;
-        let info = store.info(&id).await?;
-        let at = Position { seq: info.records, head: info.head };
-        Ok(Writing { lease, at, node: info.nodes as u32 })
-    }
-
-    async fn append(&mut self, store: &SqliteStore) -> Outcome<Duration> {
-        let head = NodeId::new(self.node);
-        let record = node(self.node, self.at.head);
-        let time = self.add(store, vec![record]).await?;
-        self.at.head = head;
-        self.node += 1;
-        Ok(time)
-    }
-
-    /// Goes back by five nodes.
-    async fn revert(&mut self, store: &SqliteStore) -> Outcome<()> {
-        let (from, to) = (self.at.head, NodeId::new(self.at.head.index() as u32 - 5));
-        let kind = MoveKind::ModelRevert;
-        let moved = Record::Entry(Entry::Move(HeadMove { from, to, kind, at: Timestamp(0) }));
-        let lesson =
-            r#"{"kind":"lesson","summary":"the parser does not know dates","anchor":"n7","made_by":3}"#;
-        let note = Record::Note(Note::new("revert", "note", Timestamp(0), lesson));
-        self.add(store, vec![moved, note]).await?;
-        self.at.head = to;
-        Ok(())
-    }
-
-    async fn add(&mut self, store: &SqliteStore, records: Vec<Record>) -> Outcome<Duration> {
-        let batch = Batch::new(self.at, records);
-        let start = Instant::now();
-        self.at.seq = store.append(&self.lease, batch).await?.seq;
-        Ok(start.elapsed())
-    }
-}
-
 /// Appends bytes to a file and waits for the disk.
 struct Raw {
     file: File,
@@ -278,18 +232,6 @@ impl Raw {
         self.file.write_all(&self.line)?;
         self.file.sync_data()?;
         Ok(start.elapsed())
-    }
-}
-
-#[derive(Default)]
-struct Rate {
-    count: u64,
-    time: Duration,
-}
-
-impl Rate {
-    fn get(&self) -> f64 {
-        self.count as f64 / self.time.as_secs_f64()
     }
 }
 
@@ -338,86 +280,4 @@ fn read_lines(path: &Path, records: u64) -> Outcome<Vec<Line>> {
         line.clear();
     }
     Ok(lines)
-}
-
-fn id(number: u32) -> Outcome<SessionId> {
-    Ok(SessionId::parse(&format!("00000000-0000-7000-8000-{number:012x}"))?)
-}
-
-fn root() -> Outcome<Entry> {
-    let tree = MessageTree::new(Message::system("be brief"), Timestamp(0));
-    Ok(tree.entries().next().ok_or("a tree has its root")?)
-}
-
-async fn create(store: &SqliteStore, id: &SessionId) -> Outcome<()> {
-    let new =
-        NewSession { id: id.clone(), title: String::new(), workspace: None, at: Timestamp(0), root: root()? };
-    Ok(store.create(new).await?)
-}
-
-/// Makes a session of so many messages of about 1 KB, with a branch every hundred.
-async fn fill(store: &SqliteStore, id: &SessionId, records: u32) -> Outcome<()> {
-    let mut tally = Tally::new(id, Timestamp(0));
-    let mut rows: Vec<Kept> = vec![tally.add(id, Record::Entry(root()?))?];
-    let mut next = 1;
-    while tally.seq < u64::from(records) {
-        if tally.seq % 100 == 99 {
-            let from = tally.head;
-            let to = NodeId::new(from.index() as u32 - 3);
-            let moved = HeadMove { from, to, kind: MoveKind::ModelRevert, at: Timestamp(0) };
-            rows.push(tally.add(id, Record::Entry(Entry::Move(moved)))?);
-        } else {
-            rows.push(tally.add(id, node(next, tally.head))?);
-            next += 1;
-        }
-    }
-    let header = Header {
-        id: id.clone(),
-        title: String::new(),
-        tags: std::collections::BTreeSet::new(),
-        archived: false,
-        workspace: None,
-        created_at: Timestamp(0),
-        head: tally.head,
-        records: tally.seq,
-        nodes: tally.nodes,
-        digest: Some(tally.digest),
-    };
-    let mut rows = rows.into_iter().map(Ok);
-    store.restore(Restoring::new(header, &mut rows)).await?;
-    Ok(())
-}
-
-fn message(node: u32) -> Message {
-    let mut message = Message::user("all work and no play ".repeat(44));
-    message.node = Some(NodeId::new(node));
-    message
-}
-
-fn node(id: u32, parent: NodeId) -> Record {
-    let (id, parent, message) = (NodeId::new(id), Some(parent), message(id));
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(0), link: Link::Next, message })
-}
-
-fn payload(message: &Message) -> usize {
-    serde_json::to_string(message).map_or(0, |text| text.len())
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64()
-}
-
-fn at_most(name: &str, value: f64, bar: f64) {
-    let verdict = if value <= bar { "ok" } else { "SHORT" };
-    println!("{name}  {value:.2}  {bar:.2}  {verdict}");
-}
-
-fn at_least(name: &str, value: f64, bar: f64) {
-    let verdict = if value >= bar { "ok" } else { "SHORT" };
-    println!("{name}  {value:.2}  {bar:.2}  {verdict}");
 }
