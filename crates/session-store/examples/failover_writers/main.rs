@@ -1,0 +1,142 @@
+//! Writers and followers for `cargo xtask failover`, which breaks the servers below them; at the end they read everything
+//! and say what of their receipts still holds.
+//!
+//! `failover_writers MODE SEED PROXY HOSTS NODE…`: the URL of the primary through a proxy, the URL that names all hosts, and
+//! one URL for each node. A line `idle` on standard input has the idle writers write once; its end ends the run.
+
+#![expect(clippy::print_stdout, reason = "an example shows something")]
+
+mod follower;
+mod journal;
+mod nodes;
+mod verdict;
+mod writer;
+
+use std::error::Error;
+use std::io::BufRead;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use trunkline_message_tree::{Message, MessageTree, Timestamp};
+use trunkline_session_store::{
+    NewSession, PostgresOptions, PostgresStore, SessionId, SessionStore, StoreError,
+};
+
+use self::verdict::Run;
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Writers that take turns at sessions, the sessions they share, and writers with a session of their own that mostly wait.
+const BUSY: u32 = 8;
+const SHARED: u32 = 5;
+const IDLE: u32 = 4;
+
+/// What all tasks look at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signal {
+    /// How often the idle writers were called.
+    pub(crate) calls: u64,
+    pub(crate) stop: bool,
+}
+
+#[tokio::main]
+async fn main() -> Outcome<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [mode, seed, proxy, hosts, nodes @ ..] = arguments.as_slice() else {
+        println!("SKIPPED: no servers are named; `cargo xtask failover` starts some");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let seed: u64 = seed.parse()?;
+    let urls = [proxy, hosts];
+    let url = |number: u32| urls.get(number as usize % 2).copied().unwrap_or(proxy).as_str();
+    let first = open(url(0), "judge").await?;
+    for number in 0..SHARED + IDLE {
+        first.create(new_session(number)?).await?;
+    }
+
+    let (signals, signal) = watch::channel(Signal { calls: 0, stop: false });
+    let sampling: Vec<_> =
+        nodes.iter().map(|node| tokio::spawn(nodes::sample(node.clone(), signal.clone()))).collect();
+    let mut writing = Vec::new();
+    for number in 0..BUSY + IDLE {
+        let store = open(url(number), &format!("writer {number}")).await?;
+        let chance = writer::Chance::new(seed ^ u64::from(number + 1) << 32);
+        let writer = writer::Writer::new(number, store, chance, signal.clone());
+        writing.push(match number.checked_sub(BUSY) {
+            None => tokio::spawn(writer.take_turns(sessions(0..SHARED)?)),
+            Some(own) => tokio::spawn(writer.wait_for_calls(session(SHARED + own)?)),
+        });
+    }
+    let mut following = Vec::new();
+    for number in 0..SHARED + IDLE {
+        let store = open(url(number), &format!("follower {number}")).await?;
+        following.push(tokio::spawn(follower::follow(store, session(number)?, signal.clone())));
+    }
+
+    let input = tokio::task::spawn_blocking(move || {
+        for line in std::io::stdin().lock().lines() {
+            if line.is_ok_and(|line| line == "idle") {
+                signals.send_modify(|signal| signal.calls += 1);
+            }
+        }
+        signals.send_modify(|signal| signal.stop = true);
+        signals
+    });
+    let _kept_until_all_have_ended = input.await?;
+
+    let mut journals = Vec::new();
+    for writer in writing {
+        journals.push(writer.await?);
+    }
+    let mut followed = Vec::new();
+    for follower in following {
+        followed.push(follower.await?);
+    }
+    let mut samples = Vec::new();
+    for node in sampling {
+        samples.extend(node.await?);
+    }
+    let mut logs = Vec::new();
+    for session in sessions(0..SHARED + IDLE)? {
+        patiently(|| async { first.verify(&session).await.map(drop) }).await?;
+        logs.push((session.clone(), patiently(|| first.read(&session, 0, usize::MAX)).await?));
+    }
+    let histories = nodes::histories(proxy).await?;
+    let run = Run { synchronous: mode == "sync", journals, followed, samples, histories, logs };
+    Ok(ExitCode::from(u8::from(!run.print())))
+}
+
+async fn open(url: &str, name: &str) -> Result<PostgresStore, StoreError> {
+    patiently(|| PostgresStore::open(PostgresOptions::new(url).name(name))).await
+}
+
+/// Tries again what failed because a server is away.
+pub(crate) async fn patiently<T, F>(what: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut tries = 0;
+    loop {
+        match what().await {
+            Err(StoreError::Busy { .. } | StoreError::Io { .. }) if tries < 60 => tries += 1,
+            result => return result,
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+fn sessions(numbers: std::ops::Range<u32>) -> Outcome<Vec<SessionId>> {
+    numbers.map(session).collect()
+}
+
+fn session(number: u32) -> Outcome<SessionId> {
+    Ok(SessionId::parse(&format!("00000000-0000-7000-8000-{number:012x}"))?)
+}
+
+fn new_session(number: u32) -> Outcome<NewSession> {
+    let tree = MessageTree::new(Message::system("be brief"), Timestamp(1));
+    let root = tree.entries().next().ok_or("a tree has its root")?;
+    let title = format!("session {number}");
+    Ok(NewSession { id: session(number)?, title, workspace: None, at: Timestamp(1), root })
+}

@@ -1,0 +1,296 @@
+//! Holds what writers were told against what is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use trunkline_session_store::{Digest, Durability, Kept, SessionId};
+
+use super::follower::Followed;
+use super::journal::{Ack, Event, Journal, Told};
+use super::nodes::{Left, Sample};
+
+/// What came out of a run.
+pub(crate) struct Run {
+    pub(crate) synchronous: bool,
+    pub(crate) journals: Vec<Journal>,
+    pub(crate) followed: Vec<Followed>,
+    pub(crate) samples: Vec<Sample>,
+    /// The timelines that were left, and the last.
+    pub(crate) histories: (Vec<Left>, u32),
+    pub(crate) logs: Vec<(SessionId, Vec<Kept>)>,
+}
+
+/// What became of receipts that hold no more.
+#[derive(Default)]
+struct Losses {
+    /// Flushed, committed, buffered.
+    levels: [usize; 3],
+    /// The writer heard it from its next call.
+    told: usize,
+    /// Its next call said only that the lease has ended.
+    fenced: usize,
+    /// It made no call under that lease since.
+    not_asked: usize,
+    /// Its next call succeeded.
+    untold: Vec<String>,
+    /// It had reached the node that took over.
+    replicated: Vec<String>,
+    /// Receipts that hold, of which a writer was told that they do not.
+    wrongly: Vec<String>,
+}
+
+impl Run {
+    /// Prints figures and verdicts; returns whether every promise was kept.
+    pub(crate) fn print(&self) -> bool {
+        let (left, last) = &self.histories;
+        let losses = self.losses();
+        let longest = self.journals.iter().map(|journal| journal.longest).max().unwrap_or_default();
+        let fenced = self.events().filter(|event| matches!(event, Event::Fenced { .. })).count();
+        let [flushed, committed, buffered] = self.acknowledged();
+        let [lost, lost_committed, lost_buffered] = losses.levels;
+        println!("fail-overs             {} (the last timeline is {last})", left.len());
+        println!("records acknowledged   {flushed} flushed, {committed} committed, {buffered} buffered");
+        println!(
+            "lost                   {lost} flushed, {lost_committed} committed, {lost_buffered} buffered"
+        );
+        println!(
+            "of these writers       told {}, fenced {}, made no call since {}, not told {}",
+            losses.told,
+            losses.fenced,
+            losses.not_asked,
+            losses.untold.len()
+        );
+        println!("fenced writers         {fenced}");
+        println!("longest pause          {:.1} s", longest.as_secs_f64());
+        println!(
+            "followers              {} times the log was another",
+            self.followed.iter().map(|followed| followed.replaced).sum::<u32>()
+        );
+        let mut kept = true;
+        let mut check = |name: &str, found: &[String]| {
+            kept &= found.is_empty();
+            println!("{}  {name}: {}", if found.is_empty() { "ok   " } else { "FAIL " }, found.len());
+            found.iter().take(5).for_each(|one| println!("      {one}"));
+        };
+        if self.synchronous {
+            check("flushed records lost", &self.lost_flushed());
+        }
+        check("records lost although they were replicated", &losses.replicated);
+        check("writers not told that a receipt holds no more", &losses.untold);
+        check("writers told so of a receipt that holds", &losses.wrongly);
+        check("records written twice", &self.twice());
+        check("forks of a log", &self.forks());
+        check("tokens that went back", &self.tokens());
+        check("followers that ended with another log", &self.other_logs());
+        check("answers that nobody expects", &self.odd());
+        kept
+    }
+
+    fn events(&self) -> impl Iterator<Item = &Event> {
+        self.journals.iter().flat_map(|journal| &journal.events)
+    }
+
+    fn acks(&self) -> impl Iterator<Item = &Ack> {
+        self.events().filter_map(|event| match event {
+            Event::Kept(ack) => Some(ack),
+            _ => None,
+        })
+    }
+
+    fn acknowledged(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        self.acks().for_each(|ack| counts[level(ack)] += 1);
+        counts
+    }
+
+    /// Whether a receipt still holds.
+    fn holds(&self, ack: &Ack) -> bool {
+        let log = self.logs.iter().find(|(session, _)| *session == ack.session);
+        let place = usize::try_from(ack.receipt.seq).unwrap_or(usize::MAX).wrapping_sub(1);
+        log.and_then(|(_, log)| log.get(place)).is_some_and(|kept| kept.digest == ack.receipt.digest)
+    }
+
+    fn lost_flushed(&self) -> Vec<String> {
+        let flushed = self.acks().filter(|ack| ack.receipt.durability == Durability::Flushed);
+        flushed.filter(|ack| !self.holds(ack)).map(told).collect()
+    }
+
+    fn losses(&self) -> Losses {
+        let mut losses = Losses::default();
+        for journal in &self.journals {
+            // Receipts under the current lease of each session that are gone, and of which nothing was said yet.
+            let mut open: BTreeMap<&SessionId, Vec<&Ack>> = BTreeMap::new();
+            let mut sound: BTreeMap<&SessionId, Vec<&Ack>> = BTreeMap::new();
+            for event in &journal.events {
+                match event {
+                    Event::Claimed { session, .. } => {
+                        losses.not_asked += open.remove(session).map_or(0, |acks| acks.len());
+                        sound.remove(session);
+                    }
+                    Event::Kept(ack) => {
+                        let gone = open.remove(&ack.session).unwrap_or_default();
+                        let later = !self.holds(ack);
+                        // It stands on what came before it: then both went together, later.
+                        let (with_it, untold): (Vec<&Ack>, Vec<&Ack>) = gone
+                            .into_iter()
+                            .partition(|earlier| later && earlier.receipt.seq < ack.receipt.seq);
+                        losses.untold.extend(untold.into_iter().map(told));
+                        if later {
+                            losses.levels[level(ack)] += 1;
+                            // What is only in line is in no server's log yet.
+                            if level(ack) < 2 && self.was_replicated(ack.at) {
+                                losses.replicated.push(told(ack));
+                            }
+                            let open = open.entry(&ack.session).or_default();
+                            open.extend(with_it);
+                            open.push(ack);
+                        } else {
+                            sound.entry(&ack.session).or_default().push(ack);
+                        }
+                    }
+                    Event::Lost { session, told: said } => {
+                        let gone = open.remove(session).unwrap_or_default();
+                        let covered = |ack: &Ack| match said {
+                            Told::From(from) => ack.receipt.seq >= *from,
+                            Told::Acknowledged(_) => true,
+                        };
+                        let (heard, not): (Vec<&Ack>, Vec<&Ack>) =
+                            gone.into_iter().partition(|ack| covered(ack));
+                        losses.told += heard.len();
+                        if !not.is_empty() {
+                            open.insert(session, not);
+                        }
+                        let named = |ack: &&&Ack| match said {
+                            Told::From(from) => ack.receipt.seq >= *from,
+                            Told::Acknowledged(seq) => ack.receipt.seq == *seq,
+                        };
+                        let wrongly = sound.get(session).into_iter().flatten().filter(named);
+                        losses.wrongly.extend(wrongly.map(|ack| told(ack)));
+                    }
+                    Event::Fenced { session } => {
+                        losses.fenced += open.remove(session).map_or(0, |acks| acks.len());
+                    }
+                    Event::Odd(_) => {}
+                }
+            }
+            losses.not_asked += open.values().map(Vec::len).sum::<usize>();
+        }
+        losses
+    }
+
+    /// Whether what was acknowledged at a moment stood in the part of a timeline that the next one goes on from.
+    fn was_replicated(&self, at: Instant) -> bool {
+        let (left, _) = &self.histories;
+        left.iter().any(|left| {
+            let next = self.first_seen(left.timeline + 1);
+            let known = self
+                .of(left.timeline)
+                .filter(|sample| sample.end <= left.end && next.is_none_or(|next| sample.at < next))
+                .map(|sample| sample.at)
+                .max();
+            known.is_some_and(|known| at < known)
+        }) && !self.in_doubt(at)
+    }
+
+    /// Whether two nodes thought at that moment that they lead: then it is not known who gave a receipt.
+    fn in_doubt(&self, at: Instant) -> bool {
+        let (left, _) = &self.histories;
+        left.iter().any(|left| {
+            let next = self.first_seen(left.timeline + 1);
+            let old = self.of(left.timeline).map(|sample| sample.at).max();
+            next.zip(old).is_some_and(|(next, old)| next <= at && at <= old + Duration::from_secs(1))
+        })
+    }
+
+    fn of(&self, timeline: u32) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(move |sample| sample.timeline == timeline)
+    }
+
+    fn first_seen(&self, timeline: u32) -> Option<Instant> {
+        self.of(timeline).map(|sample| sample.at).min()
+    }
+
+    fn twice(&self) -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        let labels = self.logs.iter().flat_map(|(_, log)| log.iter().skip(1));
+        labels.filter(|kept| !seen.insert(&kept.body)).map(|kept| kept.body.clone()).collect()
+    }
+
+    /// Numbers for which several records were acknowledged: with one of them lost that is told elsewhere, but where writes
+    /// are synchronous it cannot be.
+    fn forks(&self) -> Vec<String> {
+        let mut first: BTreeMap<(&SessionId, u64), Digest> = BTreeMap::new();
+        let mut forks = Vec::new();
+        for ack in self.acks() {
+            if self.synchronous && ack.receipt.durability != Durability::Flushed {
+                continue;
+            }
+            let digest = *first.entry((&ack.session, ack.receipt.seq)).or_insert(ack.receipt.digest);
+            if digest != ack.receipt.digest && self.synchronous {
+                forks.push(told(ack));
+            }
+        }
+        for (session, log) in &self.logs {
+            let broken = log.windows(2).find(|pair| match pair {
+                [one, other] => other.seq != one.seq + 1,
+                _ => false,
+            });
+            forks.extend(broken.map(|_| format!("the log of {session} has a gap")));
+        }
+        forks
+    }
+
+    /// Leases that were given after another one, with a smaller token.
+    fn tokens(&self) -> Vec<String> {
+        let mut claims: Vec<(&SessionId, u64, Instant, Instant)> = self
+            .events()
+            .filter_map(|event| match event {
+                Event::Claimed { session, token, begun, at } => Some((session, *token, *begun, *at)),
+                _ => None,
+            })
+            .collect();
+        claims.sort_by_key(|(_, _, begun, _)| *begun);
+        let mut back = Vec::new();
+        for (place, (session, token, begun, _)) in claims.iter().enumerate() {
+            let earlier =
+                claims.iter().take(place).filter(|(other, _, _, at)| other == session && at < begun);
+            let most = earlier.map(|(_, token, _, _)| *token).max();
+            if let Some(most) = most.filter(|most| most >= token) {
+                back.push(format!("{session}: {token} after {most}"));
+            }
+        }
+        back
+    }
+
+    fn other_logs(&self) -> Vec<String> {
+        let differs = |followed: &&Followed| {
+            let log = self.logs.iter().find(|(session, _)| *session == followed.session);
+            let digests = log.map(|(_, log)| log.iter().map(|kept| kept.digest)).into_iter().flatten();
+            !digests.eq(followed.digests.iter().copied())
+        };
+        self.followed.iter().filter(differs).map(|followed| followed.session.to_string()).collect()
+    }
+
+    fn odd(&self) -> Vec<String> {
+        let of_writers = self.journals.iter().flat_map(|journal| {
+            journal.events.iter().filter_map(|event| match event {
+                Event::Odd(what) => Some(format!("writer {}: {what}", journal.writer)),
+                _ => None,
+            })
+        });
+        of_writers.chain(self.followed.iter().flat_map(|followed| followed.odd.clone())).collect()
+    }
+}
+
+fn level(ack: &Ack) -> usize {
+    match ack.receipt.durability {
+        Durability::Flushed => 0,
+        Durability::Committed => 1,
+        Durability::Buffered => 2,
+    }
+}
+
+fn told(ack: &Ack) -> String {
+    let Ack { session, label, receipt, .. } = ack;
+    format!("record {} of {session}, {label:?}, {}", receipt.seq, receipt.durability)
+}
