@@ -18,6 +18,7 @@ mod cases;
 mod ci;
 mod corpora;
 mod docs;
+mod failover;
 mod fuzz;
 mod git_internal;
 mod lanes;
@@ -59,6 +60,8 @@ cargo xtask COMMAND        the one task runner of the workspace
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
   power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
                            lives, --minutes N for more of them
+  failover                 PostgreSQL under Patroni, etcd and HAProxy: nodes are killed, paused and cut off under writers;
+                           --seed N, --minutes M, --mode sync|async; --single for one fail-over in each mode
   agents claude            the real client, from the npm registry, resumes what `trunkline repair` wrote; a scripted
                            server plays the model
   live                     the agent loop against a small local model that is fetched from package registries
@@ -144,6 +147,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
         ["power-loss", rest @ ..] => report.step("power-loss", || power_loss::run(&workspace, rest)),
+        ["failover", "--inside", rest @ ..] => return failover::inside(rest),
+        ["failover", rest @ ..] => report.step("failover", || failover::run(&workspace, rest)),
         ["agents", agent] => report.step("agents", || agents::run(&workspace, agent)),
         ["agents"] => return Err("agents wants one, as in `cargo xtask agents claude`".into()),
         ["live"] => report.step("live", || live::run(&workspace)),

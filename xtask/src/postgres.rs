@@ -47,6 +47,13 @@ struct Found {
     _cluster: Option<Cluster>,
 }
 
+/// The folder of a server's binaries, if there is one.
+pub(crate) fn binaries() -> Result<Option<PathBuf>, String> {
+    let path = std::env::var_os("PATH");
+    binaries::find(std::env::var_os(BINARIES).as_deref(), path.as_deref())
+        .map_err(|problem| format!("{BINARIES}: {problem}"))
+}
+
 impl Postgres {
     /// Nothing is looked for yet.
     pub(crate) fn of(workspace: &Workspace) -> Postgres {
@@ -115,12 +122,9 @@ impl Found {
         if wish == Wish::Nothing {
             return Ok(nothing("TRUNKLINE_TEST_POSTGRES is `none`"));
         }
-        let path = std::env::var_os("PATH");
-        let binaries = binaries::find(std::env::var_os(BINARIES).as_deref(), path.as_deref())
-            .map_err(|problem| format!("{BINARIES}: {problem}"))?;
         let pooled = Wish::read(POOLED, std::env::var(POOLED))?;
         let session = Wish::read(POOLED_SESSION, std::env::var(POOLED_SESSION))?;
-        match (wish, binaries) {
+        match (wish, binaries()?) {
             (Wish::Server(url), binaries) => {
                 eprintln!("PostgreSQL: the server that {URL} names");
                 let stops = binaries.is_none().then(|| format!("what stops a PostgreSQL server: {MISSING}"));

@@ -1,0 +1,192 @@
+//! The program that stands beside the servers: it starts them, breaks them by turns, and hears the writers' verdict.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+use super::cluster::Cluster;
+use super::faults::{Act, Chance, Fault, Whom};
+use super::network::NODES;
+use super::options::{Mode, Options};
+use super::process::signal;
+use crate::cargo::cannot_start;
+
+/// After so long without a whole cluster the run goes on all the same, and says so.
+const MENDS: Duration = Duration::from_secs(90);
+
+/// The writers end their last calls and read everything.
+const READS: Duration = Duration::from_secs(180);
+
+/// Runs one mode from the words of [`Options::inside`], the writers' program and a folder.
+pub(super) fn run(words: &[&str]) -> Result<bool, String> {
+    let [words @ .., writers, folder] = words else { return Err("not for people".to_owned()) };
+    let (options, layout, mode) = Options::of_inside(words).ok_or("not for people")?;
+    end_with_input();
+    let begin = Instant::now();
+    let mut cluster = Cluster::start(Path::new(folder), layout, mode)?;
+    say(begin, &format!("{} mode, seed {}: {}", mode.name(), options.seed, cluster.told()));
+    let mut writers = Writers::start(writers, &cluster, mode, options.seed)?;
+    let outcome = breaking(&mut cluster, &mut writers, &options, begin);
+    let passed = writers.end()?;
+    if let Err(problem) = outcome {
+        return Err(format!("{problem}\n{}", cluster.said()));
+    }
+    cluster.end();
+    Ok(passed)
+}
+
+/// Breaks nodes until the time is over.
+fn breaking(
+    cluster: &mut Cluster,
+    writers: &mut Writers,
+    options: &Options,
+    begin: Instant,
+) -> Result<(), String> {
+    let mut chance = Chance::new(options.seed);
+    let end = Instant::now() + Duration::from_secs(60 * options.minutes);
+    loop {
+        let calm = if options.single { Duration::from_secs(2) } else { chance.between(1500, 5000) };
+        sleep(calm);
+        writers.check()?;
+        let fault =
+            if options.single { Fault::single() } else { Fault::draw(&mut chance, cluster.has_wires()) };
+        let Some(leader) = cluster.wait(MENDS) else {
+            return Err(format!("the cluster does not come back: {}", cluster.told()));
+        };
+        let node = match fault.whom {
+            Whom::Leader => leader,
+            Whom::Standby(which) => {
+                let others = (1..=NODES).filter(|node| *node != leader);
+                others.into_iter().nth(which as usize).unwrap_or(leader)
+            }
+        };
+        say(begin, &format!("n{node}: {fault}"));
+        done_to(cluster, writers, node, leader, &fault)?;
+        let Some(leader) = cluster.wait(MENDS) else {
+            return Err(format!("the cluster does not come back: {}", cluster.told()));
+        };
+        say(begin, &format!("n{leader} leads: {}", cluster.told()));
+        if options.single || Instant::now() >= end {
+            sleep(Duration::from_secs(2));
+            return Ok(());
+        }
+    }
+}
+
+fn done_to(
+    cluster: &mut Cluster,
+    writers: &mut Writers,
+    node: usize,
+    leader: usize,
+    fault: &Fault,
+) -> Result<(), String> {
+    let place = node - 1;
+    let senders = match fault.behind {
+        None => Vec::new(),
+        Some(behind) => {
+            let senders = cluster.nodes[place].hold_back();
+            // Those who write once and wait do it now, when it can be lost.
+            writers.tell("idle")?;
+            sleep(behind);
+            senders
+        }
+    };
+    match &fault.act {
+        Act::Kill => {
+            cluster.nodes[place].kill();
+            sleep(fault.lasts);
+            cluster.nodes[place].begin()
+        }
+        Act::Crash => {
+            cluster.nodes[place].crash();
+            Ok(())
+        }
+        Act::Pause => {
+            cluster.nodes[place].pause();
+            sleep(fault.lasts);
+            cluster.nodes[place].wake();
+            Ok(())
+        }
+        Act::Cut(sides) => {
+            cluster.plug(node, sides, false)?;
+            signal("CONT", &senders);
+            sleep(fault.lasts);
+            cluster.plug(node, sides, true)
+        }
+        Act::HandOver => {
+            writers.tell("idle")?;
+            let _asked = cluster.hand_over(leader);
+            sleep(Duration::from_secs(3));
+            Ok(())
+        }
+    }
+}
+
+/// The writers, as a process of their own.
+struct Writers {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Writers {
+    fn start(program: &str, cluster: &Cluster, mode: Mode, seed: u64) -> Result<Writers, String> {
+        let mut command = Command::new(program);
+        command.args([mode.name(), &seed.to_string(), &cluster.proxy_url(), &cluster.hosts_url()]);
+        command.args((1..=NODES).map(|node| cluster.node_url(node))).stdin(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| cannot_start(&command, &error))?;
+        let input = child.stdin.take();
+        Ok(Writers { child, input })
+    }
+
+    fn tell(&mut self, word: &str) -> Result<(), String> {
+        let told = self.input.as_mut().map(|input| writeln!(input, "{word}"));
+        match told {
+            Some(Ok(())) => Ok(()),
+            _ => Err("the writers have ended".to_owned()),
+        }
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        match self.child.try_wait() {
+            Ok(Some(status)) => Err(format!("the writers ended with {status}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets them read everything and judge.
+    fn end(&mut self) -> Result<bool, String> {
+        self.input = None;
+        let start = Instant::now();
+        while start.elapsed() < READS {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Ok(status.success());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        let _ended = self.child.kill();
+        println!("FAIL  the writers did not end within {} s", READS.as_secs());
+        Ok(false)
+    }
+}
+
+impl Drop for Writers {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// Ends this program when the one who started it is gone: the script that owns it cleans up.
+fn end_with_input() {
+    spawn(|| {
+        let mut nothing = [0; 64];
+        while std::io::stdin().read(&mut nothing).is_ok_and(|count| count > 0) {}
+        std::process::exit(1);
+    });
+}
+
+fn say(begin: Instant, what: &str) {
+    println!("{:7.1} s  {what}", begin.elapsed().as_secs_f64());
+}
