@@ -63,7 +63,7 @@ impl Inner {
             collected.bytes += freed.bytes;
         }
         if !dry_run {
-            let sql = "DELETE FROM @owners WHERE alive_until < clock_timestamp() - interval '1 day'";
+            let sql = "DELETE FROM @owners WHERE alive_until < now() - interval '1 day'";
             attempt!(self.links, |link| async {
                 link.write(Level::Committed, sql, Bind::new()).await.map(|_| Ok(()))
             })?;

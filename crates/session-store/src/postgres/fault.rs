@@ -88,6 +88,10 @@ impl Fault {
             }
             (_, "25006") => Fault::read_only(&place),
             (_, "3D000") | ("58", _) => fault(StoreError::Io { place, reason }, FaultKind::Refused),
+            // Citus, when a server with a shard was lost at the commit: it may have been done there.
+            (_, "XX000") if words.starts_with("could not commit transaction") => {
+                fault(StoreError::Io { place, reason }, FaultKind::Lost)
+            }
             ("XX", "XX001" | "XX002") => fault(StoreError::Corrupt { place, reason }, FaultKind::Refused),
             _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
         }

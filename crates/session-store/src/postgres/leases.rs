@@ -18,6 +18,7 @@ use super::line::Held;
 use super::link::{Level, Link};
 use super::links::Links;
 use super::rows::{self, Place};
+use super::shards::{self, Spread};
 use super::tries::attempt;
 use super::{Inner, schema, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
@@ -146,7 +147,7 @@ impl Inner {
         let owner = self.owner().await?;
         let claim = self.claims.begin();
         let claimed = attempt!(self.links, |link| claim_in(&mut link, session, how, (&owner, claim)));
-        let (token, place) = match claimed {
+        let (token, at) = match claimed {
             Ok(claimed) => claimed,
             Err(error) => {
                 match error {
@@ -163,7 +164,7 @@ impl Inner {
             }
         };
         self.tell(session);
-        let held = Held::new(Arc::clone(self), session.clone(), Grant { token, owner, claim }, place);
+        let held = Held::new(Arc::clone(self), session.clone(), Grant { token, owner, claim }, at);
         let lease = Lease::new(session.clone(), token, held);
         if let Some(held) = lease.guard::<Held>() {
             self.seats().insert(session.clone(), Arc::downgrade(&held));
@@ -349,7 +350,11 @@ async fn claim_in(
     session: &SessionId,
     how: Claim,
     (owner, claim): (&str, i64),
-) -> Result<Result<(u64, Place), StoreError>, Fault> {
+) -> Result<Result<(u64, (Place, i64)), StoreError>, Fault> {
+    let shard = match link.spread() {
+        Spread::One => shards::ONE,
+        Spread::Shards { .. } => shards::shard_of(link, session).await?,
+    };
     // Before the row is held, and by itself: a distributed engine takes no sequence in an update.
     let next = next_token(link).await?;
     let query = format!(
@@ -367,7 +372,7 @@ async fn claim_in(
     let place = rows::place(row).map_err(corrupt)?;
     // An answer to the first try can be lost.
     if standing.is_of(owner, claim) {
-        return link.end(Ok((standing.token, place))).await;
+        return link.end(Ok((standing.token, (place, shard)))).await;
     }
     if let Some(holder) = standing.holder().filter(|_| how == Claim::IfFree) {
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
@@ -378,7 +383,7 @@ async fn claim_in(
     let bind = Bind::new().session(session).with(owner).with(claim).with(token);
     link.finish(vec![(query, bind)]).await?;
     standing.end_here();
-    Ok(Ok((rows::read(token), place)))
+    Ok(Ok((rows::read(token), (place, shard))))
 }
 
 async fn release_in(
@@ -388,7 +393,8 @@ async fn release_in(
 ) -> Result<Result<(), StoreError>, Fault> {
     let query = "UPDATE @sessions s SET owner = NULL, claim = NULL
                  FROM unnest($1::text[]::uuid[], $2::bigint[]) AS e (session, claim)
-                 WHERE s.session = e.session AND s.claim = e.claim AND s.owner = $3::uuid";
+                 WHERE s.session = e.session AND s.claim = e.claim AND s.owner = $3::uuid
+                     AND s.session = ANY ($1::text[]::uuid[])";
     let sessions: Vec<&str> = ended.iter().map(|(session, _)| session.as_str()).collect();
     let claims: Vec<i64> = ended.iter().map(|(_, claim)| *claim).collect();
     link.write(Level::Flushed, query, Bind::new().with(sessions).with(claims).with(owner)).await?;

@@ -25,6 +25,8 @@ pub(super) struct Held {
     pub(super) store: Arc<Inner>,
     pub(super) session: SessionId,
     pub(super) grant: Grant,
+    /// Sessions of one shard are written together.
+    pub(super) shard: i64,
     line: Mutex<Line>,
     /// How many batches have left the line.
     left: watch::Sender<u64>,
@@ -109,7 +111,12 @@ enum Compared {
 }
 
 impl Held {
-    pub(super) fn new(store: Arc<Inner>, session: SessionId, grant: Grant, place: Place) -> Self {
+    pub(super) fn new(
+        store: Arc<Inner>,
+        session: SessionId,
+        grant: Grant,
+        (place, shard): (Place, i64),
+    ) -> Self {
         let line = Line {
             end: Some(place),
             jobs: VecDeque::new(),
@@ -122,7 +129,7 @@ impl Held {
             known: Some(place),
         };
         let left = watch::Sender::new(0);
-        Held { store, session, grant, line: Mutex::new(line), left }
+        Held { store, session, grant, shard, line: Mutex::new(line), left }
     }
 
     /// Writes a batch after all that stand in line.

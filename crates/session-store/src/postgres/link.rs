@@ -19,6 +19,7 @@ use super::connect::{Connected, Connection};
 use super::fault::{Fault, FaultKind};
 use super::links::Links;
 use super::process;
+use super::shards::Spread;
 use crate::StoreError;
 
 /// What the commit of a transaction has to reach.
@@ -166,7 +167,7 @@ pub(super) type Statement<'a> = (&'a str, Bind);
 impl Link {
     /// Whether a commit reaches the disk before it is acknowledged.
     pub(super) fn flushes(&self) -> bool {
-        self.open.flushes
+        self.open.flushes && self.home.spread() != Spread::Shards { flush: false }
     }
 
     /// Whether the server itself is at the other end, and no pooler.
@@ -178,6 +179,10 @@ impl Link {
     pub(super) async fn process(&mut self) -> Result<i32, Fault> {
         let row = self.row("SELECT pg_backend_pid() AS process", Bind::new()).await?;
         get(&row, "process").map_err(|reason| Fault::corrupt(self.home.place(), reason))
+    }
+
+    pub(super) fn spread(&self) -> Spread {
+        self.home.spread()
     }
 
     pub(super) fn place(&self) -> &str {

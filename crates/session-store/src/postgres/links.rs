@@ -3,7 +3,7 @@
 //! A connection goes back only when its work has ended well or was refused in order. Whoever is interrupted takes it
 //! along, so none is ever found inside somebody else's transaction.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -14,6 +14,7 @@ use super::bind::Bind;
 use super::connect::Target;
 use super::fault::{Fault, FaultKind};
 use super::link::{Level, Link, Open};
+use super::shards::Spread;
 use crate::StoreError;
 
 /// A connection that nobody used for so long is closed.
@@ -30,9 +31,12 @@ pub(super) struct Links {
     schema: String,
     patience: Duration,
     statement_timeout: Duration,
+    connections: usize,
     seats: Arc<Semaphore>,
     idle: Mutex<Idle>,
     runtime: Handle,
+    /// Found out when the store is opened.
+    spread: OnceLock<Spread>,
 }
 
 #[derive(Default)]
@@ -56,9 +60,11 @@ impl Links {
             schema: format!("\"{}\".", options.schema),
             patience: options.patience,
             statement_timeout: options.statement_timeout,
+            connections: options.connections,
             seats: Arc::new(Semaphore::new(options.connections)),
             idle: Mutex::default(),
             runtime,
+            spread: OnceLock::new(),
         }
     }
 
@@ -81,6 +87,26 @@ impl Links {
     /// What the URL says of notifications: whether they are wanted, or nothing.
     pub(super) fn notify(&self) -> Option<bool> {
         self.target.notify()
+    }
+
+    /// Remembers where the tables are.
+    pub(super) fn are_spread(&self, spread: Spread) {
+        // It is found out once.
+        let _ = self.spread.set(spread);
+    }
+
+    /// Where the tables are.
+    pub(super) fn spread(&self) -> Spread {
+        self.spread.get().copied().unwrap_or(Spread::One)
+    }
+
+    /// Returns how many connections write at once at most. On one server a second one collects what comes while the first
+    /// waits for the flush; shards are flushed each for itself.
+    pub(super) fn writers(&self) -> usize {
+        match self.spread() {
+            Spread::One => 2,
+            Spread::Shards { .. } => (self.connections / 2).max(2),
+        }
     }
 
     /// Waits for a connection.

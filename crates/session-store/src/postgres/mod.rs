@@ -19,6 +19,7 @@ mod reading;
 mod restoring;
 mod rows;
 mod schema;
+mod shards;
 mod snapshots;
 mod telling;
 mod tries;
@@ -120,6 +121,7 @@ impl PostgresStore {
             return Err(StoreError::NotAStore { place, reason });
         }
         let schema = schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
+        links.are_spread(shards::spread(&mut link).await.map_err(|fault| fault.error)?);
         link.keep();
         let channel = schema.channel(&options.schema);
         let inner = Inner {

@@ -138,25 +138,29 @@ fn moving(flights: &[(&Held, &[Job])], mut columns: Columns) -> (String, Bind) {
 }
 
 /// The `UPDATE` that lets a batch in; to be continued with more conditions. What it compares is all that decides: a
-/// session whose row is at the same place under the same lease has the same letters and keys.
+/// session whose row is at the same place under the same lease has the same letters and keys. `$1` has all sessions once
+/// more for each table: a distributed engine finds the shard by that, and not by what is joined.
 const MOVED: &str = "moved AS (
     UPDATE @sessions s SET records = w.records, consumed = w.consumed, nodes = w.nodes, head = w.head,
         updated_at = w.updated_at, bytes = w.bytes, digest = w.digest
     FROM wanted w
     WHERE s.session = w.session AND s.complete AND s.token = w.token AND s.owner = w.owner AND s.claim = w.claim
-        AND s.records = w.at_records AND s.consumed = w.at_consumed AND s.digest = w.at_digest";
+        AND s.records = w.at_records AND s.consumed = w.at_consumed AND s.digest = w.at_digest
+        AND s.session = ANY ($1::text[]::uuid[])";
 
 const LETTERS_WAIT: &str = " AND w.consumed - w.at_consumed = (
     SELECT count(*) FROM given_letters g JOIN @letters l USING (session, letter)
-    WHERE g.session = w.session AND l.consumed IS NULL AND (l.seal IS NULL OR l.seal = ";
+    WHERE g.session = w.session AND l.session = ANY ($1::text[]::uuid[]) AND l.consumed IS NULL AND (l.seal IS NULL OR l.seal = ";
 
 const CONSUME: &str = "consume AS (
     UPDATE @letters l SET consumed = g.seq, seal = CASE WHEN l.seal IS NULL THEN NULL ELSE ''::bytea END
     FROM given_letters g
-    WHERE l.session = g.session AND l.letter = g.letter AND g.session IN (SELECT session FROM moved))";
+    WHERE l.session = g.session AND l.letter = g.letter AND l.session = ANY ($1::text[]::uuid[])
+        AND g.session IN (SELECT session FROM moved))";
 
 const KEYS_ARE_NEW: &str = " AND NOT EXISTS (
-    SELECT 1 FROM given_keys g JOIN @keys k USING (session, name) WHERE g.session = w.session AND g.once)";
+    SELECT 1 FROM given_keys g JOIN @keys k USING (session, name)
+    WHERE g.session = w.session AND k.session = ANY ($1::text[]::uuid[]) AND g.once)";
 
 /// From where to where sessions are moved.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::bind::{Bind, get};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
 use super::link::{Level, Link};
-use super::rows::{self, LETTER, LETTER_SEAL, RECORD, SESSION, SPINE, WAITING, stored};
+use super::rows::{self, LETTER, LETTER_SEAL, SESSION, SPINE, WAITING, stored};
 use super::tries::{Tries, attempt};
 use super::{Inner, unknown};
 use crate::{
@@ -82,13 +82,14 @@ impl Inner {
         self.settle(session).await;
         // The bodies of a page are fetched only as far as they fit.
         let sql = format!(
-            "SELECT {RECORD} FROM (
+            "SELECT {} FROM (
                  SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS before FROM (
                      SELECT * FROM @records WHERE session = $1::uuid AND seq > $2 ORDER BY seq LIMIT $3
                  ) page
-             ) r LEFT JOIN @bodies b ON b.session = r.session AND b.seq = r.seq
-             WHERE r.before < $4 AND EXISTS (SELECT 1 FROM @sessions s WHERE s.session = $1::uuid AND s.complete)
-             ORDER BY r.seq"
+             ) r JOIN @sessions s ON s.session = $1::uuid AND s.complete
+             LEFT JOIN @bodies b ON b.session = $1::uuid AND b.seq = r.seq
+             WHERE r.before < $4 ORDER BY r.seq",
+            rows::record("$1::uuid")
         );
         // No log is longer than what the database can count.
         let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -131,10 +132,11 @@ impl Inner {
         let numbers = reading::in_order(session, numbers, self.info(session).await?.records)?;
         // What is listed is looked up number by number, however large the tables are.
         let sql = format!(
-            "SELECT {RECORD} FROM unnest($2::bigint[]) AS wanted (seq)
+            "SELECT {} FROM unnest($2::bigint[]) AS wanted (seq)
              JOIN @records r ON r.session = $1::uuid AND r.seq = wanted.seq
              LEFT JOIN @bodies b ON b.session = $1::uuid AND b.seq = wanted.seq
-             ORDER BY r.seq"
+             ORDER BY r.seq",
+            rows::record("$1::uuid")
         );
         let mut records = Vec::with_capacity(numbers.len());
         for page in numbers.chunks(PAGE) {
@@ -192,8 +194,9 @@ impl Inner {
     ) -> Result<Vec<Message>, StoreError> {
         let info = self.info(session).await?;
         let sql = format!(
-            "SELECT {RECORD} FROM @records r LEFT JOIN @bodies b USING (session, seq)
-             WHERE r.session = $1::uuid AND r.node = ANY ($2) AND r.kind <= 1"
+            "SELECT {} FROM @records r LEFT JOIN @bodies b USING (session, seq)
+             WHERE r.session = $1::uuid AND r.node = ANY ($2) AND r.kind <= 1",
+            rows::record("$1::uuid")
         );
         let numbers: Vec<i64> = nodes.iter().map(|node| node.index() as i64).collect();
         let found = self.query(&sql, || Bind::new().session(session).with(&numbers)).await?;
@@ -224,8 +227,9 @@ impl Inner {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         self.settle(session).await;
         let sql = format!(
-            "SELECT {RECORD} FROM @records r LEFT JOIN @bodies b USING (session, seq)
-             WHERE r.session = $1::uuid AND r.content = $2 AND r.kind = 4 ORDER BY r.seq LIMIT 1"
+            "SELECT {} FROM @records r LEFT JOIN @bodies b USING (session, seq)
+             WHERE r.session = $1::uuid AND r.content = $2 AND r.kind = 4 ORDER BY r.seq LIMIT 1",
+            rows::record("$1::uuid")
         );
         let bind = || Bind::new().session(session).with(digest.as_bytes().as_slice());
         let found = self.query(&sql, bind).await?;
@@ -342,12 +346,13 @@ impl Inner {
             query.layer.as_ref().zip(query.kind.as_ref()).map(|(layer, kind)| rows::hash(&[layer, kind]));
         let state = query.state.as_ref().map(|state| rows::hash(&[state]));
         let sql = format!(
-            "SELECT k.session::text AS session, {RECORD} FROM @keys k JOIN @sessions s USING (session)
+            "SELECT k.session::text AS session, {} FROM @keys k JOIN @sessions s USING (session)
              JOIN @records r ON r.session = k.session AND r.seq = k.last
              LEFT JOIN @bodies b ON b.session = k.session AND b.seq = k.last
              WHERE s.complete{}{}{}
                  AND ($4::text IS NULL OR r.layer = $4) AND ($5::text IS NULL OR r.name = $5)
                  AND ($6::text IS NULL OR r.key = $6)",
+            rows::record(if query.session.is_some() { "$1::uuid" } else { "r.session" }),
             // A condition that is there or not lets the index be used where a parameter that may be null would not.
             if query.session.is_some() { " AND k.session = $1::uuid" } else { " AND $1::text IS NULL" },
             if topic.is_some() { " AND k.topic = $2" } else { " AND $2::bigint IS NULL" },

@@ -183,15 +183,21 @@ pub(super) fn insert_parts(first: usize) -> String {
 pub(super) const SPINE: &str =
     "r.seq, r.kind, r.node, r.parent, r.at, r.layer, r.name, r.key, r.state, r.once, r.content";
 
-/// The columns of a page of records, with the parts of each body in order.
-pub(super) const RECORD: &str =
-    "r.seq, r.kind, r.node, r.parent, r.at, r.digest, r.layer, r.name, r.key, r.state,
-    r.once, r.content, b.text, b.cuts, CASE WHEN b.cuts IS NOT NULL THEN (
-        SELECT array_agg(p.text ORDER BY i) FROM generate_series(0, octet_length(b.cuts) / 40 - 1) AS i
-        LEFT JOIN @parts p ON p.session = r.session AND p.digest = substring(b.cuts FROM i * 40 + 9 FOR 32)
-    ) END AS parts";
+/// The columns of a record, with the parts of its body in order. `session` says whose the parts are: an argument where one
+/// session is asked for, since a distributed engine wants that of each table; otherwise the column of the record. A part that
+/// is missing makes the list too short.
+pub(super) fn record(session: &str) -> String {
+    format!(
+        "r.seq, r.kind, r.node, r.parent, r.at, r.digest, r.layer, r.name, r.key, r.state,
+        r.once, r.content, b.text, b.cuts, CASE WHEN b.cuts IS NOT NULL THEN (
+            SELECT array_agg(p.text ORDER BY g.i)
+            FROM @parts p CROSS JOIN LATERAL generate_series(0, octet_length(b.cuts) / 40 - 1) AS g (i)
+            WHERE p.session = {session} AND p.digest = substring(b.cuts FROM g.i * 40 + 9 FOR 32)
+        ) END AS parts"
+    )
+}
 
-/// Returns the record of a row with the columns of [`RECORD`].
+/// Returns the record of a row with the columns of [`record`].
 pub(super) fn kept(row: &Row, session: &SessionId) -> Result<Kept, StoreError> {
     let seq = get::<i64>(row, "seq").map(read).unwrap_or_default();
     parse(row, seq).map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })

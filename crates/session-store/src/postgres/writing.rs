@@ -19,9 +19,6 @@ use super::tries::{Tries, attempt};
 use super::{Inner, unknown};
 use crate::{Digest, Durability, InboxId, SessionId, StoreError};
 
-/// How many connections write at once at most: while one waits for the flush, the other collects what came meanwhile.
-const WRITERS: usize = 2;
-
 /// How many sessions one statement takes.
 const SESSIONS: usize = 64;
 
@@ -51,7 +48,7 @@ impl Inner {
     pub(super) fn write_soon(self: &Arc<Self>, held: Arc<Held>) {
         let mut ready = self.ready();
         ready.waiting.push_back(held);
-        if ready.writers < WRITERS {
+        if ready.writers < self.links.writers() {
             ready.writers += 1;
             let writer = Arc::clone(self);
             self.runtime.spawn(async move { writer.write_lines().await });
@@ -64,13 +61,19 @@ impl Inner {
         }
     }
 
-    /// Takes what one statement can carry, or ends the writer.
+    /// Takes what one statement can carry, all of one shard, or ends the writer.
     fn next_flights(&self) -> Option<Vec<Flight>> {
         let mut ready = self.ready();
-        let mut flights = Vec::new();
+        let mut flights: Vec<Flight> = Vec::new();
         let mut bytes = 0;
+        let mut next = 0;
         while flights.len() < SESSIONS && bytes < BYTES {
-            let Some(held) = ready.waiting.pop_front() else { break };
+            let Some(shard) = ready.waiting.get(next).map(|held| held.shard) else { break };
+            if flights.first().is_some_and(|first| first.held.shard != shard) {
+                next += 1;
+                continue;
+            }
+            let Some(held) = ready.waiting.remove(next) else { break };
             let flight = Flight { jobs: held.take(BYTES - bytes), held, open: None };
             bytes += flight.bytes();
             flights.push(flight);

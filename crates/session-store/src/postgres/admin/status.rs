@@ -7,6 +7,7 @@ use crate::postgres::bind::{Bind, get};
 use crate::postgres::fault::Fault;
 use crate::postgres::link::Link;
 use crate::postgres::schema::{self, Found, KNOWN, Schema};
+use crate::postgres::shards::is_distributed;
 use crate::postgres::tries::attempt;
 
 /// What a store in PostgreSQL is like.
@@ -137,7 +138,7 @@ async fn status(link: &mut Link, schema: &str) -> Result<Result<StoreStatus, Sto
         (status.sessions, status.records) =
             (count("sessions")?.unsigned_abs(), count("records")?.unsigned_abs());
         status.tables = tables(link, schema).await?;
-        status.distributed = is_distributed(link).await?;
+        status.distributed = is_distributed(link, "sessions").await?;
     }
     let sql = "SELECT name, current_setting(name, true) AS setting FROM unnest($1::text[]) AS name
                UNION ALL SELECT 'server_version', current_setting('server_version')";
@@ -172,16 +173,6 @@ pub(super) async fn tables(link: &mut Link, schema: &str) -> Result<Vec<StoreTab
         })
     };
     rows.iter().map(table).collect::<Result<_, _>>().map_err(|reason| Fault::corrupt(link.place(), reason))
-}
-
-/// Whether the sessions are distributed by Citus, which alone has such a catalog.
-async fn is_distributed(link: &mut Link) -> Result<bool, Fault> {
-    let there = "SELECT 1 WHERE to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL";
-    if link.rows(there, Bind::new()).await?.is_empty() {
-        return Ok(false);
-    }
-    let sql = "SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = to_regclass('@sessions')";
-    Ok(!link.rows(sql, Bind::new()).await?.is_empty())
 }
 
 fn warnings(status: &StoreStatus) -> Vec<String> {
