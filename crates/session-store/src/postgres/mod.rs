@@ -39,7 +39,8 @@ use tokio::task::AbortHandle;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 pub use self::admin::{
-    Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus, StoreTable, Vacuumed,
+    Distributed, Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus, StoreTable,
+    Vacuumed,
 };
 use self::leases::Claims;
 use self::line::Held;

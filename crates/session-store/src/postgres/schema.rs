@@ -83,12 +83,16 @@ pub(super) async fn prepare(link: &mut Link, schema: &str) -> Result<Result<Sche
         },
         Err(error) => return Ok(Err(error)),
     };
-    if found.version < OLDEST {
-        let place = named(link, schema);
-        let (found, needed) = (i64::from(found.version), i64::from(OLDEST));
-        return Ok(Err(StoreError::Older { place, found, needed }));
+    Ok(must_be_usable(&found, link.place(), schema).map(|()| found))
+}
+
+/// Refuses a schema that has to be migrated before it can be worked with.
+pub(super) fn must_be_usable(found: &Schema, place: &str, schema: &str) -> Result<(), StoreError> {
+    if found.version >= OLDEST {
+        return Ok(());
     }
-    Ok(Ok(found))
+    let place = format!("{place} (schema {schema})");
+    Err(StoreError::Older { place, found: i64::from(found.version), needed: i64::from(OLDEST) })
 }
 
 /// Makes an empty schema. Any number of processes may do so at once: who comes second is refused by the catalog of the

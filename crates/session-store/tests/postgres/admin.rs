@@ -94,3 +94,17 @@ async fn who_may_only_use_the_tables_can_look_and_not_vacuum() {
     admin.close().await;
     run(&url, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
 }
+
+#[tokio::test]
+async fn a_server_that_cannot_distribute_tables_says_what_it_lacks() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let error = schema.admin().await.distribute(|_| ()).await.unwrap_err();
+    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+    schema.open().await.close().await;
+    let error = schema.admin().await.distribute(|_| ()).await.unwrap_err().to_string();
+    assert!(
+        error.contains("the database has no Citus") && error.contains("CREATE EXTENSION citus"),
+        "{error}"
+    );
+}

@@ -5,6 +5,7 @@
 
 mod admin;
 mod answers;
+mod citus;
 mod cluster;
 mod crashes;
 mod damage;
@@ -157,11 +158,7 @@ impl Postgres {
 
     #[expect(clippy::print_stdout, reason = "whoever runs it by hand wants to see the report")]
     fn keeps_every_promise(&self) {
-        let mut options = Options::new(seed());
-        if let Some(cases) = std::env::var("TRUNKLINE_KIT_CASES").ok().and_then(|cases| cases.parse().ok()) {
-            options.cases = cases;
-        }
-        let report = kit::run(self, &options);
+        let report = kit::run(self, &options());
         println!("{report}");
         assert!(report.is_ok(), "{report}");
     }
@@ -232,6 +229,15 @@ fn a_writer_that_never_stops() {
 fn postgres_keeps_every_promise() {
     let Some(url) = server() else { return };
     Postgres::by("postgres", url.clone(), url).keeps_every_promise();
+}
+
+/// What the kit tries; `TRUNKLINE_KIT_CASES` for those who want more or less of it.
+fn options() -> Options {
+    let mut options = Options::new(seed());
+    if let Some(cases) = std::env::var("TRUNKLINE_KIT_CASES").ok().and_then(|cases| cases.parse().ok()) {
+        options.cases = cases;
+    }
+    options
 }
 
 /// `TRUNKLINE_KIT_SEED`, for those who try others.

@@ -1,6 +1,6 @@
 //! Schemas: new ones, those of others, and those of other versions.
 
-use trunkline_session_store::kit::OldPlace;
+use trunkline_session_store::kit::{OldPlace, Place};
 use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, StoreError};
 
 use super::made::{new_session, session};
@@ -12,17 +12,14 @@ pub(super) const SEED_4: &str = include_str!("seed_4.sql");
 /// All sessions of each of them, as lines of JSON.
 const EXPORTED: &str = include_str!("seed_1.jsonl");
 
-pub(super) fn old_places(
-    runtime: &tokio::runtime::Runtime,
-    url: &str,
-    way: &str,
-) -> Result<Vec<OldPlace>, String> {
+/// Returns schemas as past versions left them, some of them migrated; each with what it is.
+pub(super) fn old_schemas(runtime: &tokio::runtime::Runtime, url: &str, way: &str) -> Vec<(String, Schema)> {
     let seeds = [
         ("schema 1, migrated", SEED_1, true),
         ("schema 4", SEED_4, false),
         ("schema 4, migrated", SEED_4, true),
     ];
-    let place = |(version, sql, migrated): (&str, &str, bool)| {
+    let plant = |(version, sql, migrated): (&str, &str, bool)| {
         let schema = Schema::through(url, way);
         runtime.block_on(async {
             schema.plant(sql).await;
@@ -30,9 +27,25 @@ pub(super) fn old_places(
                 schema.migrate().await;
             }
         });
-        OldPlace { version: version.to_owned(), place: Box::new(schema), exported: EXPORTED.to_owned() }
+        (version.to_owned(), schema)
     };
-    Ok(seeds.map(place).into())
+    seeds.map(plant).into()
+}
+
+/// Returns a place that a past version has written.
+pub(super) fn old_place(version: String, place: impl Place + 'static) -> OldPlace {
+    OldPlace { version, place: Box::new(place), exported: EXPORTED.to_owned() }
+}
+
+pub(super) fn old_places(
+    runtime: &tokio::runtime::Runtime,
+    url: &str,
+    way: &str,
+) -> Result<Vec<OldPlace>, String> {
+    Ok(old_schemas(runtime, url, way)
+        .into_iter()
+        .map(|(version, schema)| old_place(version, schema))
+        .collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is done by opening a store. Whoever may only use the tables can look; for the rest one has to own them.
 
+mod distribute;
 mod migrate;
 mod owners;
 mod status;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+pub use self::distribute::Distributed;
 pub use self::migrate::{Migrate, Migration, MigrationProgress};
 pub use self::owners::StoreOwner;
 pub use self::status::{StoreStatus, StoreTable};
