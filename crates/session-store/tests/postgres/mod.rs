@@ -16,6 +16,7 @@ mod migrations;
 mod pooled;
 mod replaced;
 mod schema;
+mod shapes;
 mod tls;
 mod urls;
 mod wire;

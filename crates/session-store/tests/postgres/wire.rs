@@ -1,5 +1,6 @@
 //! A wire between a store and its server, which loses or holds exactly the answers that a test names.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,6 +27,8 @@ struct Inner {
     silent_below: usize,
     refuses: bool,
     ended: bool,
+    /// The statements with arguments that were sent.
+    statements: BTreeSet<String>,
 }
 
 /// What happens to the answer to one statement.
@@ -110,6 +113,11 @@ impl Wire {
     pub(super) fn silence(&self) {
         let mut inner = self.state.open();
         inner.silent_below = inner.connections.len();
+    }
+
+    /// Returns the texts of all statements with arguments that were sent so far.
+    pub(super) fn statements(&self) -> BTreeSet<String> {
+        self.state.open().statements.clone()
     }
 
     /// Whether all rules were applied.
@@ -231,6 +239,7 @@ fn send(
     let mut said = vec![0; 64 * 1024];
     // Words may begin in one piece and end in the next.
     let mut seen: Vec<u8> = Vec::new();
+    let mut sent = Sent::default();
     loop {
         let count = from.read(&mut said).ok().filter(|count| *count > 0);
         let Some(piece) = count.and_then(|count| said.get(..count)) else {
@@ -245,6 +254,7 @@ fn send(
         let before = seen.len();
         seen.extend(piece);
         let mut inner = state.open();
+        sent.take(piece, &mut inner.statements);
         // What ended before was said before the rule was made.
         let found = inner.rules.iter().position(|(words, _)| {
             let new = seen.get((before + 1).saturating_sub(words.len())..).unwrap_or_default();
@@ -259,6 +269,35 @@ fn send(
         let old = seen.len().saturating_sub(64);
         seen.drain(..old);
         to.write_all(piece).ok()?;
+    }
+}
+
+/// What a client says, as messages.
+#[derive(Default)]
+struct Sent {
+    rest: Vec<u8>,
+    /// The first message has a length and no letter.
+    begun: bool,
+}
+
+impl Sent {
+    fn take(&mut self, piece: &[u8], statements: &mut BTreeSet<String>) {
+        self.rest.extend(piece);
+        loop {
+            let head = usize::from(self.begun);
+            let Some(length) = self.rest.get(head..).and_then(<[u8]>::first_chunk::<4>) else { return };
+            let end = head + u32::from_be_bytes(*length) as usize;
+            if self.rest.len() < end {
+                return;
+            }
+            let message: Vec<u8> = self.rest.drain(..end).collect();
+            // `Parse`: a name, which is empty, and the text, each with a zero at its end.
+            if self.begun && message.first() == Some(&b'P') {
+                let text = message.get(5..).and_then(|words| words.split(|byte| *byte == 0).nth(1));
+                statements.insert(String::from_utf8_lossy(text.unwrap_or_default()).into_owned());
+            }
+            self.begun = true;
+        }
     }
 }
 
