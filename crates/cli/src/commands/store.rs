@@ -10,9 +10,6 @@ use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::text::one_line;
 
-/// A place can be as long as a path.
-const LONGEST: usize = 4_096;
-
 /// `trunkline store`.
 pub(crate) async fn run(args: &StoreArgs, place: &Place) -> Result<Exit, Fault> {
     match &args.act {
@@ -23,7 +20,7 @@ pub(crate) async fn run(args: &StoreArgs, place: &Place) -> Result<Exit, Fault> 
                 .hint(place.command("store status --json")))
         }
         Some(StoreAct::Path) => {
-            out::print(&format!("{}\n", one_line(&place.to_string(), LONGEST)))?;
+            out::print(&format!("{}\n", one_line(&place.to_string(), status::LONGEST)))?;
             Ok(Exit::Done)
         }
         Some(StoreAct::Migrate(args)) => migrate::run(args, place).await,

@@ -6,7 +6,7 @@
 use trunkline_session_store::kit;
 
 use super::wire::Wire;
-use super::{Postgres, options, runtime, server};
+use super::{Postgres, options, server};
 
 /// What gives another answer each time; a statement that changes a distributed table must not have it.
 const VOLATILE: [&str; 6] =
@@ -67,7 +67,7 @@ fn a_statement_that_was_refused_is_found() {
 fn no_statement_is_of_a_kind_that_a_distributed_engine_refuses() {
     let Some(url) = server() else { return };
     let wire = Wire::to(&url);
-    let subject = Postgres { runtime: runtime(), url: wire.url.clone() };
+    let subject = Postgres::by("postgres, listened to", wire.url.clone(), wire.url.clone());
     let mut options = options();
     (options.cases, options.kills) = (6, 0);
     let report = kit::run(&subject, &options);

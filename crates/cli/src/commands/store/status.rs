@@ -13,6 +13,9 @@ use crate::term::style::{BOLD, DIM, YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::text::{count, grouped, one_line};
 
+/// A place can be as long as a path.
+pub(super) const LONGEST: usize = 4_096;
+
 /// Says what the store is like.
 pub(super) async fn run(as_json: bool, place: &Place) -> Result<Exit, Fault> {
     let Some(admin) = place.admin().await? else { return of_file(as_json, place).await };
@@ -53,7 +56,7 @@ async fn of_file(as_json: bool, place: &Place) -> Result<Exit, Fault> {
         row("sessions", &format!("{}, with {}", grouped(sessions.len() as u64), records_of(records))),
         row("file", &format!("{}, and a log of {}", size(file), size(log))),
     ];
-    let place = one_line(&store.path().display().to_string(), super::LONGEST);
+    let place = one_line(&store.path().display().to_string(), LONGEST);
     out::print_page(&format!("{}\n{}", paint(BOLD, &place), lines.concat()))?;
     Ok(Exit::Done)
 }
