@@ -42,8 +42,7 @@ const ABOUT_FILES: &str = "Files are not changed by this: what was written stays
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
-Environment: TRUNKLINE_STORE, TRUNKLINE_STORE_PASSWORD_FILE, TRUNKLINE_STORE_PASSWORD_COMMAND, TRUNKLINE_SETTINGS,
-  TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, what `help run` names, NO_COLOR, COLUMNS
+Environment: TRUNKLINE_STORE, TRUNKLINE_SETTINGS, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, what `help run` and `help store` name, NO_COLOR, COLUMNS
 Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
