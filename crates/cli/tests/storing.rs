@@ -31,6 +31,8 @@ fn a_file_tells_where_it_is_and_what_it_has() {
     );
     assert!(scene.ok(&["store", "migrate"]).starts_with("the store is current"), "nothing to do");
     assert!(scene.ok(&["store", "vacuum"]).starts_with("nothing was left over; the file keeps its "));
+    let said = scene.run(&["store", "distribute", "--yes"]);
+    assert!(said.exit == Some(2) && said.err.contains("the store is a file"), "{}", said.err);
     let said = scene.run(&["store", "vacuum", "--json"]);
     assert_eq!(said.exit, Some(2), "{}", said.err);
     let said = scene.run(&["store", "--json", "path"]);
@@ -58,6 +60,10 @@ fn a_server_tells_who_writes_and_what_should_be_changed() {
     assert_eq!((&json["schema_version"], &json["sessions"]), (&5.into(), &1.into()));
     assert_eq!(json["settings"]["fsync"], "on");
     assert!(scene.ok(&["store", "vacuum"]).starts_with("nothing was left over; 9 tables took "));
+    let said = scene.run(&["store", "distribute"]);
+    assert!(said.exit == Some(2) && said.err.contains("trunkline store distribute --yes"), "{}", said.err);
+    let said = scene.run(&["store", "distribute", "--yes"]);
+    assert!(said.exit == Some(1) && said.err.contains("the database has no Citus"), "{}", said.err);
     let password = schema.url();
     let password = password.split_once("://").and_then(|(_, rest)| rest.split_once('@')).expect("a login").0;
     let password = password.split_once(':').expect("a password").1.to_owned();

@@ -18,6 +18,7 @@ Examples:
   trunkline store path
   trunkline store migrate --dry-run
   trunkline store migrate --wait 10m --yes
+  trunkline store distribute
   trunkline store vacuum";
 
 #[derive(Debug, Args)]
@@ -41,6 +42,8 @@ pub(crate) enum StoreAct {
     Path,
     /// Bring the store to the newest version, or make it; shows what it does first
     Migrate(MigrateArgs),
+    /// Distribute the store over the servers of a Citus, by session; done again, it does what is left
+    Distribute(DistributeArgs),
     /// Make the room of what was deleted usable again; others may go on
     Vacuum,
 }
@@ -53,6 +56,13 @@ pub(crate) struct MigrateArgs {
     /// Only say what would be done, and who hinders it
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+    /// Do it unasked
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DistributeArgs {
     /// Do it unasked
     #[arg(long, short)]
     pub(crate) yes: bool,

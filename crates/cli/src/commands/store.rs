@@ -1,5 +1,6 @@
 //! `trunkline store`: the store as a whole, for the one who looks after it.
 
+mod distribute;
 mod migrate;
 mod status;
 mod vacuum;
@@ -24,6 +25,7 @@ pub(crate) async fn run(args: &StoreArgs, place: &Place) -> Result<Exit, Fault> 
             Ok(Exit::Done)
         }
         Some(StoreAct::Migrate(args)) => migrate::run(args, place).await,
+        Some(StoreAct::Distribute(args)) => distribute::run(args, place).await,
         Some(StoreAct::Vacuum) => vacuum::run(place).await,
     }
 }
