@@ -105,14 +105,23 @@ pub(super) async fn make(link: &mut Link, schema: &str) -> Result<Result<Schema,
             false => make_at_once(link, schema).await,
             true => make_in_steps(link, schema).await,
         };
-        match &made {
-            Err(Fault {
-                kind: FaultKind::Refused | FaultKind::Collision | FaultKind::Unsupported, ..
-            }) if !alone => {
+        let made = match made {
+            Err(fault)
+                if !alone
+                    && matches!(
+                        fault.kind,
+                        FaultKind::Refused | FaultKind::Collision | FaultKind::Unsupported
+                    ) =>
+            {
                 link.run("ROLLBACK").await?;
+                Err(fault)
             }
-            _ => {}
-        }
+            // Nothing can be asked here any more, and it need not be this connection that broke: a server behind it may be away.
+            Err(fault) if matches!(fault.kind, FaultKind::Lost | FaultKind::Silent | FaultKind::ReadOnly) => {
+                return Err(fault);
+            }
+            made => made,
+        };
         let fault = match (look(link, schema).await?, made) {
             (Ok(Found::Made(made)), _) => return Ok(Ok(made)),
             (Err(error), _) => return Ok(Err(error)),
