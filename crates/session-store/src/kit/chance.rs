@@ -33,6 +33,11 @@ impl Chance {
         self.below(many) == 0
     }
 
+    /// Returns whether one of so many chances came; of 0 none does.
+    pub(super) fn one_of(&mut self, many: u64) -> bool {
+        many > 0 && self.one_in(many)
+    }
+
     /// Returns one of some values.
     pub(super) fn pick<T: Copy>(&mut self, first: T, rest: &[T]) -> T {
         match self.below(rest.len() as u64 + 1) {

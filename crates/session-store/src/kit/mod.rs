@@ -48,6 +48,7 @@ mod verdict;
 
 mod chance;
 mod contract;
+pub mod engine;
 mod faults;
 mod fight;
 mod kill;

@@ -9,6 +9,7 @@ mod citus;
 mod cluster;
 mod crashes;
 mod damage;
+mod engine;
 mod hosts;
 mod leases;
 mod made;
@@ -105,6 +106,12 @@ impl Schema {
         let client = client(&self.url).await;
         let sql = sql.replace('@', &format!("{}.", self.name));
         client.query(&sql, &[]).await.expect("it can be asked")
+    }
+
+    /// The number that a statement gives as `n`.
+    async fn count(&self, sql: &str) -> i64 {
+        let rows = self.rows(sql).await;
+        rows.first().expect("it is one row").get("n")
     }
 }
 

@@ -1,0 +1,7 @@
+//! The hard engine in a box: the proxy itself, and the store behind it.
+
+mod boxed;
+mod failing;
+mod lacking;
+mod proxy;
+mod raw;
