@@ -175,6 +175,16 @@ impl Link {
         self.open.is_direct
     }
 
+    /// Asks a pooler whether it allows transactions.
+    pub(super) async fn must_allow_transactions(&mut self) -> Result<(), Fault> {
+        if self.is_direct() {
+            return Ok(());
+        }
+        // One that allows none says so and hangs up; its words are lost if more was sent meanwhile.
+        self.begin(Level::Committed, Vec::new()).await?;
+        self.run("ROLLBACK").await
+    }
+
     /// Returns which process of the server answers now.
     pub(super) async fn process(&mut self) -> Result<i32, Fault> {
         let row = self.row("SELECT pg_backend_pid() AS process", Bind::new()).await?;

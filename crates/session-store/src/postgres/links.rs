@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::bind::Bind;
 use super::connect::Target;
 use super::fault::{Fault, FaultKind};
-use super::link::{Level, Link, Open};
+use super::link::{Link, Open};
 use super::shards::Spread;
 use crate::StoreError;
 
@@ -152,13 +152,7 @@ impl Links {
     /// Makes a connection without trying for long: whoever opens a store wants to know what is wrong.
     pub(super) async fn first(self: &Arc<Self>) -> Result<(Link, String), Fault> {
         let (open, encoding) = self.connect(Instant::now() + self.patience, false).await?;
-        let mut link = self.link(open, Duration::ZERO, None);
-        if !link.is_direct() {
-            // A pooler that allows no transactions says so and hangs up; its words are lost if more was sent meanwhile.
-            link.begin(Level::Committed, Vec::new()).await?;
-            link.run("ROLLBACK").await?;
-        }
-        Ok((link, encoding))
+        Ok((self.link(open, Duration::ZERO, None), encoding))
     }
 
     /// Drops what rests: what broke one connection has broken those too.
@@ -191,7 +185,7 @@ impl Links {
                 Ok(Err(fault)) => fault,
                 Err(_) => return Err(self.unreachable()),
             };
-            let comes = fault.kind == FaultKind::Unreachable
+            let comes = matches!(fault.kind, FaultKind::Unreachable | FaultKind::Collision)
                 || patient && matches!(fault.kind, FaultKind::Lost | FaultKind::ReadOnly);
             if !comes {
                 return Err(fault);

@@ -36,16 +36,20 @@ use async_trait::async_trait;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 pub use self::admin::{
     Distributed, Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus, StoreTable,
     Vacuumed,
 };
+use self::fault::{Fault, FaultKind};
 use self::leases::Claims;
 use self::line::Held;
+use self::link::Link;
 use self::links::Links;
 pub use self::options::PostgresOptions;
+use self::schema::Schema;
 use self::telling::Telling;
 use self::waiting::Waiting;
 use self::writing::Ready;
@@ -116,14 +120,25 @@ impl PostgresStore {
             reason: format!("a tokio runtime is needed: {error}"),
         })?;
         let links = Arc::new(Links::new(target, place.clone(), &options, runtime.clone()));
-        let (mut link, encoding) = links.first().await.map_err(|fault| fault.error)?;
-        if encoding != "UTF8" {
-            let reason = format!("the database is encoded in {encoding}; it has to be UTF8");
-            return Err(StoreError::NotAStore { place, reason });
-        }
-        let schema = schema::prepare(&mut link, &options.schema).await.map_err(|fault| fault.error)??;
-        links.are_spread(shards::spread(&mut link).await.map_err(|fault| fault.error)?);
-        link.keep();
+        let until = Instant::now() + options.patience;
+        let schema = loop {
+            let (mut link, encoding) = links.first().await.map_err(|fault| fault.error)?;
+            if encoding != "UTF8" {
+                let reason = format!("the database is encoded in {encoding}; it has to be UTF8");
+                return Err(StoreError::NotAStore { place, reason });
+            }
+            match begin_with(&mut link, &options.schema).await {
+                Ok(schema) => {
+                    link.keep();
+                    break schema?;
+                }
+                // All of it may be done again, and goes on from where the connection was cut.
+                Err(Fault { kind: FaultKind::Lost | FaultKind::Collision, .. }) if Instant::now() < until => {
+                    links.distrust();
+                }
+                Err(fault) => return Err(fault.error),
+            }
+        };
         let channel = schema.channel(&options.schema);
         let inner = Inner {
             waiting: Arc::new(Waiting::new(Arc::clone(&links), channel.clone())),
@@ -236,6 +251,18 @@ impl Drop for Inner {
             self.runtime.spawn(async move { leases::retire(&links, &owner).await });
         }
     }
+}
+
+/// Makes the schema where there is none, and finds out what there is to know before the first statement.
+async fn begin_with(link: &mut Link, name: &str) -> Result<Result<Schema, StoreError>, Fault> {
+    link.must_allow_transactions().await?;
+    let schema = match schema::prepare(link, name).await? {
+        Ok(schema) => schema,
+        Err(error) => return Ok(Err(error)),
+    };
+    let spread = shards::spread(link).await?;
+    link.home.are_spread(spread);
+    Ok(Ok(schema))
 }
 
 fn unknown(session: &SessionId) -> StoreError {

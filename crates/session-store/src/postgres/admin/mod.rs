@@ -56,7 +56,8 @@ impl PostgresAdmin {
             patient: Arc::new(Links::new(patient, place, &long, runtime)),
             options,
         };
-        let (link, encoding) = admin.links.first().await.map_err(|fault| fault.error)?;
+        let (mut link, encoding) = admin.links.first().await.map_err(|fault| fault.error)?;
+        link.must_allow_transactions().await.map_err(|fault| fault.error)?;
         if encoding != "UTF8" {
             let reason = format!("the database is encoded in {encoding}; it has to be UTF8");
             return Err(StoreError::NotAStore { place: admin.place().to_owned(), reason });

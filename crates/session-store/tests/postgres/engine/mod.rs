@@ -3,5 +3,6 @@
 mod boxed;
 mod failing;
 mod lacking;
+mod promises;
 mod proxy;
 mod raw;
