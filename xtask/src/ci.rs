@@ -6,7 +6,7 @@ use crate::cargo::{cargo, passes};
 use crate::postgres::Postgres;
 use crate::report::{Report, Tally};
 use crate::workspace::{PREFIX, Workspace};
-use crate::{alone, api, docs, git_internal, layers, test, tidy};
+use crate::{alone, api, docs, git_internal, layers, test, tidy, under_dbos};
 
 /// Runs all steps. `tested` is the log of a `cargo xtask test` that ran before, whose closing line then stands for the step.
 pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut Report, tested: Option<&str>) {
@@ -34,7 +34,7 @@ fn tally_of(log: &str) -> Tally {
 
 fn fmt(workspace: &Workspace) -> Result<Tally, String> {
     let mut sum = Tally::of(passes(&mut cargo(workspace, ["fmt", "--all", "--check"]))?);
-    for folder in ["xtask/api", git_internal::FOLDER] {
+    for folder in ["xtask/api", git_internal::FOLDER, under_dbos::FOLDER] {
         let manifest = format!("{folder}/Cargo.toml");
         sum += Tally::of(passes(&mut cargo(workspace, ["fmt", "--manifest-path", &manifest, "--check"]))?);
     }

@@ -33,6 +33,7 @@ mod report;
 mod rust_text;
 mod test;
 mod tidy;
+mod under_dbos;
 mod workspace;
 
 use std::process::ExitCode;
@@ -68,8 +69,8 @@ cargo xtask COMMAND        the one task runner of the workspace
   postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
 
-CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, `disk` for those without power, or
-`git-internal` for decision objects beside the real crate.
+CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, `disk` for those without power,
+`git-internal` for decision objects beside the real crate, or `dbos` for sessions under that engine.
 Every command but postgres and new-crate ends with minutes per step and a line `N passed, M failed`.
 UPDATE_EXPECT=1 before `test` rewrites the expected texts in the tests.
 ";

@@ -13,6 +13,7 @@ use crate::git_internal;
 use crate::lanes::Lanes;
 use crate::postgres::Postgres;
 use crate::report::Tally;
+use crate::under_dbos;
 use crate::workspace::{Crate, PREFIX, Workspace};
 
 /// The test binaries that take longest, in this order: measured on 2026-11-22, the times of their tests added up.
@@ -26,6 +27,8 @@ pub(crate) enum Packages {
     One(String),
     /// The one beside git-internal, a workspace of its own.
     GitInternal,
+    /// The one that runs sessions under DBOS, likewise; by its name only.
+    UnderDbos,
 }
 
 impl Packages {
@@ -34,6 +37,7 @@ impl Packages {
         match name {
             None => Ok(Packages::All),
             Some("git-internal") => Ok(Packages::GitInternal),
+            Some("dbos") => Ok(Packages::UnderDbos),
             Some("xtask") => Ok(Packages::One("xtask".to_owned())),
             Some(name @ ("tests" | "disk")) => Ok(Packages::One(format!("{PREFIX}{name}"))),
             Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
@@ -44,7 +48,7 @@ impl Packages {
     fn have_a_library(&self, workspace: &Workspace) -> bool {
         match self {
             Packages::All => true,
-            Packages::GitInternal => false,
+            Packages::GitInternal | Packages::UnderDbos => false,
             Packages::One(package) if package == "xtask" => false,
             Packages::One(package) => workspace.named(package).map_or(true, Crate::is_library),
         }
@@ -79,6 +83,14 @@ pub(crate) fn run(
             (vec!["--package", package, "--all-features", "--no-fail-fast"], Some(package.as_str()))
         }
         Packages::GitInternal => return cargo_test(&mut beside_git_internal(workspace, arguments)),
+        Packages::UnderDbos => {
+            let mut command = under_dbos::test(workspace);
+            if !arguments.is_empty() {
+                command.arg("--").args(arguments);
+            }
+            postgres.offer(Some("tests"), &mut command)?;
+            return cargo_test(&mut command);
+        }
     };
     let Some(mut binaries) = binaries::build(&mut cargo(workspace, ["test"].iter().chain(&flags)))? else {
         return Ok(Tally::of(false));

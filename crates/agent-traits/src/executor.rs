@@ -25,10 +25,21 @@ pub trait Executor: Send + Sync {
     /// Returns how it ended and what the model is told.
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput);
 
-    /// Looks how the named subjects are now. Called right before [`Executor::apply`] and after a crash.
+    /// Looks how the named subjects are now. Called right before [`Executor::apply`], and after a crash by
+    /// [`Executor::observe_cut_off`].
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let _ = subjects;
         Vec::new()
+    }
+
+    /// Looks how the named subjects are now that an attempt was cut off, or has ended without success: [`Entry::attempt`] names it.
+    /// It does what [`Executor::observe`] does, unless it is implemented.
+    ///
+    /// The process that began the attempt may only be paused, and go on later. An answer that nothing was done is final:
+    /// an executor that hands its work to a service under a key uses the key up first, so that the service refuses what comes late.
+    async fn observe_cut_off(&self, entry: &Entry<Value>, subjects: &[String]) -> Vec<Fingerprint> {
+        let _ = entry;
+        self.observe(subjects).await
     }
 
     /// Reads what is there now, of what the approved part of a proposal will write: for an undo, and to put it back if

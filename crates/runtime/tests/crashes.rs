@@ -41,6 +41,8 @@ struct Brittle {
     edit: Box<dyn Tool>,
     /// Where it crashes; may be changed between drives.
     at: Arc<Mutex<&'static str>>,
+    /// Of which attempts it was asked how they have left things.
+    cut_off: Arc<Mutex<Vec<String>>>,
 }
 
 impl Brittle {
@@ -87,6 +89,11 @@ impl Executor for Brittle {
         self.edit.as_executor().unwrap().observe(subjects).await
     }
 
+    async fn observe_cut_off(&self, entry: &Entry<Value>, subjects: &[String]) -> Vec<Fingerprint> {
+        self.cut_off.lock().unwrap().push(entry.attempt().to_string());
+        self.observe(subjects).await
+    }
+
     async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         self.crash("apply");
         let applied = self.edit.as_executor().unwrap().apply(entry, context).await;
@@ -97,13 +104,21 @@ impl Executor for Brittle {
 }
 
 async fn begin(approval: Approval, at: &'static str) -> (Story, Arc<Mutex<&'static str>>) {
+    begin_asked(approval, at, Arc::default()).await
+}
+
+async fn begin_asked(
+    approval: Approval,
+    at: &'static str,
+    cut_off: Arc<Mutex<Vec<String>>>,
+) -> (Story, Arc<Mutex<&'static str>>) {
     let world = World::default();
     let edit = tools(&world).into_iter().find(|tool| tool.spec().name == "edit").unwrap();
     let crashes = Arc::new(Mutex::new(""));
     let call = Turn::new().call("c1", "brittle", &json!({ "path": "a", "text": "new" }));
     let agent = world
         .agent(replies(vec![call, Turn::say("done"), Turn::say("still here")]))
-        .tool(Brittle { edit, at: Arc::clone(&crashes) })
+        .tool(Brittle { edit, at: Arc::clone(&crashes), cut_off })
         .approval(approval);
     let story = Story::begin(world, agent).await;
     *crashes.lock().unwrap() = at;
@@ -200,6 +215,21 @@ async fn a_tool_that_panics_before_it_wrote_is_looked_after_and_a_person_is_aske
     story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
     story.resume().await.unwrap();
     assert_eq!(story.world.effects(), ["wrote a"]);
+}
+
+#[tokio::test]
+async fn a_tool_is_told_which_attempt_it_looks_after() {
+    let cut_off = Arc::default();
+    let (mut story, crashes) = begin_asked(Approval::Person, "apply", Arc::clone(&cut_off)).await;
+    story.prompt("do it").await.unwrap();
+    for _ in 0..2 {
+        story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+        story.resume().await.unwrap();
+    }
+    *crashes.lock().unwrap() = "";
+    story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    story.resume().await.unwrap();
+    assert_eq!(*cut_off.lock().unwrap(), ["p1-1", "p1-2"], "and of none before it has begun");
 }
 
 #[tokio::test]

@@ -10,10 +10,10 @@ use std::task::Poll;
 use trunkline_agent_traits::{Standing, Tool, ToolContext};
 
 use serde_json::{Map, Value};
-use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
+use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview, State};
 
 use trunkline_session_machine::Access;
-use trunkline_session_machine::{Gate, Kept, Proposal, ToolOutput};
+use trunkline_session_machine::{Gate, Kept, ToolOutput};
 
 /// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
 pub(crate) fn access(tool: &dyn Tool) -> Access {
@@ -42,13 +42,16 @@ pub(crate) fn gate(tool: &dyn Tool, arguments: &Map<String, Value>) -> Result<Op
 }
 
 /// Looks how everything that a proposal is about is now; `None` if the tool panics, and so nobody has looked.
-pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
-    let all = proposal.fingerprints.iter().chain(&proposal.after);
+pub(crate) async fn observe(tool: &dyn Tool, entry: &Entry<Value>) -> Option<Vec<Fingerprint>> {
+    let all = entry.proposal.fingerprints.iter().chain(&entry.proposal.after);
     let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
     subjects.sort();
     subjects.dedup();
     caught_in(async {
         match tool.as_executor() {
+            Some(executor) if matches!(entry.state, State::Applying | State::Unknown) => {
+                executor.observe_cut_off(entry, &subjects).await
+            }
             Some(executor) => executor.observe(&subjects).await,
             None => Vec::new(),
         }

@@ -42,9 +42,7 @@ pub(crate) async fn answer_to(from: &Sources<'_>, question: &Question) -> Result
             _ => Answer::Kept(None),
         },
         Question::Observe(id) => match (queue.get(*id), executor(from, *id)) {
-            (Some(entry), Some(tool)) => {
-                Answer::Observed(contained::observe(tool.as_ref(), &entry.proposal).await)
-            }
+            (Some(entry), Some(tool)) => Answer::Observed(contained::observe(tool.as_ref(), entry).await),
             _ => Answer::Observed(None),
         },
         Question::Preimages(named) => Answer::Kept(preimages(from, named).await?.map(Arc::from)),
