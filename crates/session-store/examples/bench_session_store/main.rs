@@ -1,7 +1,8 @@
 //! Measures what sessions cost, against the least that the disk, the parser and the server ask for the same bytes.
 //!
 //! Both sides of each ratio take turns in one run, because only their ratio means anything.
-//! `cargo xtask bench session-store`, with a PostgreSQL server where there is one. `BENCH_ONLY=postgres` or `sqlite` runs one half.
+//! `cargo xtask bench session-store`, with a PostgreSQL server where there is one. `BENCH_ONLY=postgres` or `sqlite` runs one half,
+//! `BENCH_ONLY=slow` of PostgreSQL what is measured with slow flushes.
 //!
 //! What many writers gain they gain by sharing flushes. Where a flush is nearly free there is nothing to share, so these lines are
 //! taken where each flush, of both sides, takes a millisecond more: see `slow_flush`.
@@ -38,7 +39,7 @@ fn main() -> Outcome<()> {
             ["write", url, schema, first, sessions] => {
                 processes::write(url, schema, first.parse()?, sessions.parse()?).await
             }
-            _ => Err("takes no arguments; BENCH_ONLY=postgres or BENCH_ONLY=sqlite runs one half".into()),
+            _ => Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow or sqlite".into()),
         }
     })
 }
@@ -53,7 +54,11 @@ async fn measure() -> Outcome<()> {
     }
     #[cfg(feature = "postgres")]
     if wanted("postgres") {
-        postgres::measure(&slow).await?;
+        postgres::measure().await?;
+    }
+    #[cfg(feature = "postgres")]
+    if wanted("postgres") || wanted("slow") {
+        postgres::with_slow_flushes(&slow).await?;
     }
     Ok(())
 }

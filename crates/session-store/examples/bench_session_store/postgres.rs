@@ -11,7 +11,7 @@ use crate::slow_flush::Library;
 use crate::writing::{Writing, id, message, payload};
 use crate::{Outcome, at_most, idle, median, processes, ratio, slow_flush};
 
-pub(crate) async fn measure(slow: &Library) -> Outcome<()> {
+pub(crate) async fn measure() -> Outcome<()> {
     let Ok(url) = std::env::var("TRUNKLINE_TEST_POSTGRES") else {
         println!("# without a PostgreSQL server nothing of it is measured");
         return Ok(());
@@ -19,7 +19,11 @@ pub(crate) async fn measure(slow: &Library) -> Outcome<()> {
     let name = "PostgreSQL: flushed append / raw INSERT and COMMIT";
     let raw = one_session(&url, name).await?;
     println!("# raw INSERT and COMMIT on this disk: {raw:?}");
-    idle::measure(&url).await?;
+    idle::measure(&url).await
+}
+
+/// The same where flushes are slow, and what many writers share there.
+pub(crate) async fn with_slow_flushes(slow: &Library) -> Outcome<()> {
     let Some(cluster) = Cluster::start(slow)? else {
         println!("# without the server's programs nothing is measured where flushes are slow");
         return Ok(());
