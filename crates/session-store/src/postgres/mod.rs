@@ -4,6 +4,7 @@
 
 mod admin;
 mod bind;
+mod channel;
 mod collecting;
 mod connect;
 mod fault;
@@ -43,6 +44,7 @@ pub use self::admin::{
     Distributed, Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus, StoreTable,
     Vacuumed,
 };
+use self::channel::Channel;
 use self::fault::{Fault, FaultKind};
 use self::leases::Claims;
 use self::line::Held;
@@ -92,7 +94,7 @@ struct Inner {
     name: String,
     lease_ttl: Duration,
     /// On what the server tells of changes.
-    channel: String,
+    channel: Channel,
     /// Whose lines reading has to wait for.
     seats: Mutex<HashMap<SessionId, Weak<Held>>>,
     ready: Mutex<Ready>,
@@ -139,7 +141,7 @@ impl PostgresStore {
                 Err(fault) => return Err(fault.error),
             }
         };
-        let channel = schema.channel(&options.schema);
+        let channel = Channel::of(&schema, &options.schema);
         let inner = Inner {
             waiting: Arc::new(Waiting::new(Arc::clone(&links), channel.clone())),
             links,

@@ -13,11 +13,10 @@ pub(super) use self::steps::{GATE, Step};
 use super::bind::{Bind, get};
 use super::fault::{Fault, FaultKind, RIGHTS};
 use super::link::{Level, Link};
-use super::rows::name_of;
 use crate::StoreError;
 
 /// What stands in our table of one row, so that it is known as ours.
-const MARK: &str = "trunkline session store";
+pub(super) const MARK: &str = "trunkline session store";
 
 /// The version that this program makes and knows.
 pub(super) const KNOWN: u32 = 5;
@@ -37,18 +36,6 @@ pub(super) struct Schema {
     pub(super) version: u32,
     /// What nobody knows who cannot read the schema; from version 5 on.
     pub(super) secret: Option<String>,
-}
-
-impl Schema {
-    /// Returns the channel on which changes are told. From version 5 on its name cannot be guessed.
-    pub(super) fn channel(&self, schema: &str) -> String {
-        let name = match &self.secret {
-            Some(secret) => name_of(&[MARK, "channel", secret]).to_string(),
-            None => schema.to_owned(),
-        };
-        // 63 bytes: the longest name that PostgreSQL takes.
-        format!("trunkline.{name}").chars().take(63).collect()
-    }
 }
 
 /// What was found.

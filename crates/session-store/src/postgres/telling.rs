@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::Inner;
 use super::bind::Bind;
+use super::channel::Channel;
 use super::fault::{Fault, FaultKind};
 use super::link::Level;
 use crate::SessionId;
@@ -46,12 +47,12 @@ impl Telling {
         untold.sessions.clear();
     }
 
-    fn next(&self) -> Vec<String> {
+    fn next(&self, channel: &Channel) -> Vec<String> {
         let mut untold = self.open();
         let mut words = Vec::new();
         while words.len() < MOST {
             let Some(session) = untold.sessions.pop_first() else { break };
-            words.push(session.to_string());
+            words.push(channel.word_of(&session));
         }
         untold.busy = !words.is_empty();
         words
@@ -65,7 +66,7 @@ impl Telling {
 impl Inner {
     /// Tells everybody that something has changed in a session: those in this store at once, others soon.
     pub(super) fn tell(self: &Arc<Self>, session: &SessionId) {
-        self.waiting.ring(session.as_str());
+        self.waiting.ring(&self.channel.word_of(session));
         let mut untold = self.telling.open();
         if untold.off {
             return;
@@ -84,13 +85,13 @@ impl Inner {
 
     /// Tells what is to be told; returns whether there was anything.
     pub(super) async fn tell_some(self: &Arc<Self>) -> bool {
-        let words = self.telling.next();
+        let words = self.telling.next(&self.channel);
         if words.is_empty() {
             return false;
         }
         let told = async {
             let mut link = self.links.take().await?;
-            link.write(Level::Committed, NOTIFY, Bind::new().with(&self.channel).with(words)).await?;
+            link.write(Level::Committed, NOTIFY, Bind::new().with(&self.channel.name).with(words)).await?;
             link.keep();
             Ok::<(), Fault>(())
         };

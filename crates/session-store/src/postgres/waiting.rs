@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::Inner;
 use super::bind::{Bind, Uuid};
+use super::channel::Channel;
 use super::fault::Fault;
 use super::link::{Level, Link};
 use super::links::Links;
@@ -42,7 +43,7 @@ const MOST: usize = 1024;
 /// Those who wait, and what serves them.
 pub(super) struct Waiting {
     links: Arc<Links>,
-    channel: String,
+    channel: Channel,
     inner: Mutex<Waiters>,
     /// Whether notifications arrive.
     hears: AtomicBool,
@@ -63,7 +64,7 @@ struct Watched {
 }
 
 impl Waiting {
-    pub(super) fn new(links: Arc<Links>, channel: String) -> Self {
+    pub(super) fn new(links: Arc<Links>, channel: Channel) -> Self {
         Waiting { links, channel, inner: Mutex::default(), hears: AtomicBool::new(false) }
     }
 
@@ -83,6 +84,7 @@ impl Waiting {
         seen: Activity,
         runtime: &tokio::runtime::Handle,
     ) -> Arc<Bell> {
+        let word = self.channel.word_of(session);
         let mut waiters = self.open();
         if waiters.tasks.is_empty() {
             waiters.tasks.push(runtime.spawn(look(Arc::downgrade(self))).abort_handle());
@@ -90,12 +92,12 @@ impl Waiting {
                 waiters.tasks.push(runtime.spawn(listen(Arc::downgrade(self))).abort_handle());
             }
         }
-        if let Some(bell) = waiters.watched.get(session.as_str()).and_then(|one| one.bell.upgrade()) {
+        if let Some(bell) = waiters.watched.get(&word).and_then(|one| one.bell.upgrade()) {
             return bell;
         }
         let bell = Arc::new(Bell::default());
         let watched = Watched { session: session.clone(), bell: Arc::downgrade(&bell), seen: Some(seen) };
-        waiters.watched.insert(session.to_string(), watched);
+        waiters.watched.insert(word, watched);
         bell
     }
 
@@ -136,7 +138,7 @@ impl Waiting {
         let mut changed = Vec::new();
         let mut waiters = self.open();
         for session in looked_at {
-            let Some(one) = waiters.watched.get_mut(session.as_str()) else { continue };
+            let Some(one) = waiters.watched.get_mut(&self.channel.word_of(session)) else { continue };
             let now = found.get(session.as_str()).copied();
             if std::mem::replace(&mut one.seen, now) != now {
                 changed.extend(one.bell.upgrade());
@@ -178,7 +180,7 @@ impl Waiting {
                                 listen for us",
             ));
         }
-        let listen = format!("LISTEN \"{}\"", self.channel);
+        let listen = format!("LISTEN \"{}\"", self.channel.name);
         if let Err(Fault { error, .. }) = link.run(&listen).await {
             return Err(refused(&format!("notifications cannot be had: {error}")));
         }
@@ -210,7 +212,7 @@ impl Waiting {
     async fn ping(&self) -> Result<(), Fault> {
         let mut link = self.links.take().await?;
         let nothing = vec![String::new()];
-        link.write(Level::Committed, NOTIFY, Bind::new().with(&self.channel).with(nothing)).await?;
+        link.write(Level::Committed, NOTIFY, Bind::new().with(&self.channel.name).with(nothing)).await?;
         link.keep();
         Ok(())
     }
