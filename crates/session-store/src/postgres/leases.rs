@@ -274,13 +274,15 @@ async fn beat(store: Weak<Inner>, pause: Duration) {
             return;
         }
         let turn = pause.max(TURN);
-        link = match store.show_life(link.take(), turn).await {
-            Some(link) => Some(link),
+        let mut shown = store.show_life(link.take(), turn).await;
+        if shown.is_none() {
             // One that died in silence has taken a turn of three; there is time to try another before the lease ends.
-            None => store.show_life(None, turn).await,
-        };
+            shown = store.show_life(None, turn).await;
+        }
+        let is_shown = shown.is_some();
+        link = shown.flatten();
         // What fails is tried again at the next beat; the lease may be lost by then, and the token tells.
-        if link.is_some() && releasing.as_ref().is_none_or(JoinHandle::is_finished) {
+        if is_shown && releasing.as_ref().is_none_or(JoinHandle::is_finished) {
             let store = Arc::clone(&store);
             releasing = Some(store.runtime.clone().spawn(async move { store.release().await }));
         }
@@ -288,8 +290,9 @@ async fn beat(store: Weak<Inner>, pause: Duration) {
 }
 
 impl Inner {
-    /// Shows a sign of life on a connection, or on a new one; returns it if that was done in time.
-    async fn show_life(self: &Arc<Self>, link: Option<Link>, turn: Duration) -> Option<Link> {
+    /// Shows a sign of life on a connection, or on a new one; if that was done in time, returns it for the next one, or
+    /// nothing if it is needed for other things.
+    async fn show_life(self: &Arc<Self>, link: Option<Link>, turn: Duration) -> Option<Option<Link>> {
         let owner = self.owner.get()?;
         // Nor for the disk or a standby: if the server forgets it, the next one comes soon.
         let query = "INSERT INTO @owners (owner, name, alive_until)
@@ -299,10 +302,20 @@ impl Inner {
         let shown = async {
             let mut link = match link {
                 Some(link) => link,
-                None => self.links.make(turn).await?,
+                None => match self.links.make(turn / 2).await {
+                    // The role may have no more connections than those that we have.
+                    Err(Fault { kind: FaultKind::Unreachable, .. }) => self.links.take().await?,
+                    made => made?,
+                },
             };
             link.write(Level::Committed, query, bind).await?;
-            Ok::<Link, Fault>(link)
+            Ok::<_, Fault>(match link.is_shared() {
+                true => {
+                    link.keep();
+                    None
+                }
+                false => Some(link),
+            })
         };
         tokio::time::timeout(turn, shown).await.ok()?.ok()
     }

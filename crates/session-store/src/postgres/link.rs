@@ -157,7 +157,7 @@ async fn drive(mut wire: Connection, warned: Warned, told: Option<mpsc::Unbounde
 pub(super) struct Link {
     pub(super) open: Open,
     pub(super) rested: Duration,
-    pub(super) _seat: Option<OwnedSemaphorePermit>,
+    pub(super) seat: Option<OwnedSemaphorePermit>,
     pub(super) home: Arc<Links>,
 }
 
@@ -183,6 +183,11 @@ impl Link {
         // One that allows none says so and hangs up; its words are lost if more was sent meanwhile.
         self.begin(Level::Committed, Vec::new()).await?;
         self.run("ROLLBACK").await
+    }
+
+    /// Whether it is one of those that all of a store use in turn.
+    pub(super) fn is_shared(&self) -> bool {
+        self.seat.is_some()
     }
 
     /// Returns which process of the server answers now.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 
 use super::bind::Bind;
@@ -23,6 +23,10 @@ const IDLE: Duration = Duration::from_secs(30);
 /// A connection that rested for longer is asked for a sign of life where a lost answer would leave something open.
 const DOUBT: Duration = Duration::from_millis(500);
 
+/// How long one waits before a server that does not let us in is asked again, at first and at most.
+const PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
 /// All connections of a store. Has no `Debug`: it knows the password.
 pub(super) struct Links {
     target: Target,
@@ -34,6 +38,8 @@ pub(super) struct Links {
     connections: usize,
     seats: Arc<Semaphore>,
     idle: Mutex<Idle>,
+    /// Rings when a connection was given back.
+    given_back: Notify,
     runtime: Handle,
     /// Found out when the store is opened.
     spread: OnceLock<Spread>,
@@ -63,6 +69,7 @@ impl Links {
             connections: options.connections,
             seats: Arc::new(Semaphore::new(options.connections)),
             idle: Mutex::default(),
+            given_back: Notify::new(),
             runtime,
             spread: OnceLock::new(),
         }
@@ -114,12 +121,24 @@ impl Links {
         let deadline = Instant::now() + self.patience;
         let seat = tokio::time::timeout_at(deadline, Arc::clone(&self.seats).acquire_owned()).await;
         let Ok(Ok(seat)) = seat else { return Err(self.unreachable()) };
-        let rested = self.idle().rested.pop();
-        if let Some((since, open)) = rested {
-            return Ok(self.link(open, since.elapsed(), Some(seat)));
+        let mut pause = PAUSE;
+        loop {
+            let rested = self.idle().rested.pop();
+            if let Some((since, open)) = rested {
+                return Ok(self.link(open, since.elapsed(), Some(seat)));
+            }
+            if let Ok((open, _)) = self.try_to_connect(deadline, true).await? {
+                return Ok(self.link(open, Duration::ZERO, Some(seat)));
+            }
+            let next = Instant::now() + pause;
+            if next >= deadline {
+                return Err(self.unreachable());
+            }
+            // A role may have fewer connections than we have seats: then one that we give back ourselves is as good, and
+            // whether there is one is seen above.
+            let _ = tokio::time::timeout_at(next, self.given_back.notified()).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        let (open, _) = self.connect(deadline, true).await?;
-        Ok(self.link(open, Duration::ZERO, Some(seat)))
     }
 
     /// Makes a connection beyond the number, for what must neither wait behind others nor trust what they left.
@@ -173,30 +192,40 @@ impl Links {
     }
 
     fn link(self: &Arc<Self>, open: Open, rested: Duration, seat: Option<OwnedSemaphorePermit>) -> Link {
-        Link { open, rested, _seat: seat, home: Arc::clone(self) }
+        Link { open, rested, seat, home: Arc::clone(self) }
     }
 
     /// Connects, and tries again while the server is away if `patient`, else only while it says that it will come.
     async fn connect(&self, deadline: Instant, patient: bool) -> Result<(Open, String), Fault> {
-        let mut pause = Duration::from_millis(10);
+        let mut pause = PAUSE;
         loop {
-            let fault = match tokio::time::timeout_at(deadline, self.connect_once()).await {
-                Ok(Ok(open)) => return Ok(open),
-                Ok(Err(fault)) => fault,
-                Err(_) => return Err(self.unreachable()),
+            let fault = match self.try_to_connect(deadline, patient).await? {
+                Ok(open) => return Ok(open),
+                Err(fault) => fault,
             };
-            let comes = matches!(fault.kind, FaultKind::Unreachable | FaultKind::Collision)
-                || patient && matches!(fault.kind, FaultKind::Lost | FaultKind::ReadOnly);
-            if !comes {
-                return Err(fault);
-            }
             if Instant::now() + pause >= deadline {
                 // Whoever opens a store is told what each host said.
                 return Err(if patient { self.unreachable() } else { fault });
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(250));
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Connects, or says why that may be otherwise soon; fails if it will not.
+    async fn try_to_connect(
+        &self,
+        deadline: Instant,
+        patient: bool,
+    ) -> Result<Result<(Open, String), Fault>, Fault> {
+        let fault = match tokio::time::timeout_at(deadline, self.connect_once()).await {
+            Ok(Ok(open)) => return Ok(Ok(open)),
+            Ok(Err(fault)) => fault,
+            Err(_) => return Err(self.unreachable()),
+        };
+        let comes = matches!(fault.kind, FaultKind::Unreachable | FaultKind::Collision)
+            || patient && matches!(fault.kind, FaultKind::Lost | FaultKind::ReadOnly);
+        if comes { Ok(Err(fault)) } else { Err(fault) }
     }
 
     async fn connect_once(&self) -> Result<(Open, String), Fault> {
@@ -241,13 +270,14 @@ impl Links {
 impl Link {
     /// Gives the connection back for others. Without it the connection is closed.
     pub(super) fn keep(self) {
-        let Link { open, home, _seat, .. } = self;
+        let Link { open, home, seat: _seat, .. } = self;
         let watch = {
             let mut idle = home.idle();
             if idle.closed {
                 return;
             }
             idle.rested.push((Instant::now(), open));
+            home.given_back.notify_one();
             !std::mem::replace(&mut idle.watched, true)
         };
         if watch {
