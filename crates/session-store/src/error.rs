@@ -231,10 +231,12 @@ pub enum StoreError {
         log: Option<String>,
     },
     /// There is no room left, on the disk or below the limit that was set.
-    #[error("no room left to write {place}")]
+    #[error("no room left to write {place}{}", .quota.as_deref().map(|quota| format!(": {quota}")).unwrap_or_default())]
     Full {
         /// The database.
         place: String,
+        /// Which limit was reached and what to do, in words; nothing if it is the disk that is full.
+        quota: Option<String>,
     },
     /// The database can only be read: its file or folder may not be written, or the medium cannot.
     #[error("{place} can only be read")]

@@ -58,8 +58,8 @@ pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
 #[cfg(feature = "postgres")]
 pub use postgres::{
-    Distributed, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresOptions, PostgresStore,
-    StoreOwner, StoreStatus, StoreTable, Vacuumed,
+    Distributed, Granted, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresOptions,
+    PostgresStore, Retained, StoreOwner, StoreStatus, StoreTable, Team, TeamLimits, Vacuumed,
 };
 #[cfg(feature = "store")]
 pub use reading::{Follower, Outline, Resumed, Verified};

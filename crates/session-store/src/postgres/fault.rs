@@ -6,6 +6,9 @@ use crate::StoreError;
 pub(super) const RIGHTS: &str =
     "its role needs rights that are listed in docs/postgres.md under \"Roles and rights\"";
 
+/// How the words begin with which a trigger of ours refuses what is over a limit.
+pub(super) const QUOTA: &str = "the quota of ";
+
 /// Why a statement did not end well.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -64,7 +67,11 @@ impl Fault {
             (_, "57P03" | "53300" | "53200" | "53400") => {
                 fault(StoreError::Busy { place }, FaultKind::Unreachable)
             }
-            (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
+            (_, "53100") => {
+                // The words of our own triggers; those of the server name a file of its own.
+                let quota = reason.starts_with(QUOTA).then_some(reason);
+                fault(StoreError::Full { place, quota }, FaultKind::Refused)
+            }
             // PgBouncer has one code for all that it says itself.
             (_, "08P01") if words.contains("statement pooling mode") => {
                 let reason = "the pooler gives each statement another connection to the server (statement pooling), and a \
@@ -120,7 +127,7 @@ impl Fault {
 pub(super) fn same(error: &StoreError) -> StoreError {
     match error {
         StoreError::Busy { place } => StoreError::Busy { place: place.clone() },
-        StoreError::Full { place } => StoreError::Full { place: place.clone() },
+        StoreError::Full { place, quota } => StoreError::Full { place: place.clone(), quota: quota.clone() },
         StoreError::Io { place, reason } => StoreError::Io { place: place.clone(), reason: reason.clone() },
         StoreError::Corrupt { place, reason } => {
             StoreError::Corrupt { place: place.clone(), reason: reason.clone() }

@@ -19,7 +19,7 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
                 8 => StoreError::ReadOnly { place },
                 10 | 14 => StoreError::Io { place, reason },
                 11 => StoreError::Corrupt { place, reason },
-                13 => StoreError::Full { place },
+                13 => StoreError::Full { place, quota: None },
                 26 => StoreError::NotAStore { place, reason },
                 _ => StoreError::Database { place, reason },
             }
@@ -50,7 +50,7 @@ pub(super) fn words(error: &sqlx::Error) -> String {
 pub(super) fn io_error(path: &Path, error: &std::io::Error) -> StoreError {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            StoreError::Full { place: path.display().to_string() }
+            StoreError::Full { place: path.display().to_string(), quota: None }
         }
         _ => StoreError::Io { place: path.display().to_string(), reason: error.to_string() },
     }

@@ -145,7 +145,7 @@ impl Medium {
         let failure = match (self.fault, self.flaw) {
             (Some(Fault::Full(room)), Flaw::TellsOtherwise) if writes >= room => Some(io("no room")),
             (Some(Fault::Full(room)), _) if writes >= room => {
-                Some(StoreError::Full { place: "the journal".to_owned() })
+                Some(StoreError::Full { place: "the journal".to_owned(), quota: None })
             }
             (Some(Fault::Broken(room)), _) if writes >= room => Some(io("input/output error")),
             _ => None,

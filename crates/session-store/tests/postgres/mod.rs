@@ -18,6 +18,7 @@ mod pooled;
 mod replaced;
 mod schema;
 mod shapes;
+mod teams;
 mod tls;
 mod urls;
 mod wire;

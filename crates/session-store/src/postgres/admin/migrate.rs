@@ -128,6 +128,9 @@ impl PostgresAdmin {
         let mut migration = Migration { from, to: KNOWN, steps: words, waits_for: Vec::new(), done: false };
         if from == Some(KNOWN) {
             migration.done = true;
+            if !how.dry_run {
+                self.settle_team().await?;
+            }
             return Ok(migration);
         }
         let mut link = self.patient.take().await.map_err(|fault| fault.error)?;
@@ -141,7 +144,11 @@ impl PostgresAdmin {
         match result {
             Ok(result) => {
                 link.keep();
-                result.map(|()| migration)
+                result?;
+                if migration.done {
+                    self.settle_team().await?;
+                }
+                Ok(migration)
             }
             Err(fault) => Err(fault.error),
         }

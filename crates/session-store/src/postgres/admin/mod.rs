@@ -6,6 +6,7 @@ mod distribute;
 mod migrate;
 mod owners;
 mod status;
+mod teams;
 mod vacuum;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub use self::distribute::Distributed;
 pub use self::migrate::{Migrate, Migration, MigrationProgress};
 pub use self::owners::StoreOwner;
 pub use self::status::{StoreStatus, StoreTable};
+pub use self::teams::{Granted, Retained, Team, TeamLimits};
 pub use self::vacuum::Vacuumed;
 use super::PostgresOptions;
 use super::links::Links;

@@ -2,6 +2,7 @@
 
 use super::PostgresAdmin;
 use super::owners::{StoreOwner, alive};
+use super::teams::{LIMITS, quota};
 use crate::StoreError;
 use crate::postgres::bind::{Bind, get};
 use crate::postgres::fault::Fault;
@@ -32,6 +33,8 @@ pub struct StoreStatus {
     pub records: u64,
     /// The tables with what they take on the disk, the largest first.
     pub tables: Vec<StoreTable>,
+    /// How many bytes the tables may take; nothing if the store is no team's, or the team has no such limit.
+    pub quota: Option<u64>,
     /// Whether the sessions are distributed over several servers.
     pub distributed: bool,
     /// Whether a pooler is between us and the server.
@@ -124,6 +127,7 @@ async fn status(link: &mut Link, schema: &str) -> Result<Result<StoreStatus, Sto
         sessions: 0,
         records: 0,
         tables: Vec::new(),
+        quota: None,
         distributed: false,
         pooled: !link.is_direct(),
         server: String::new(),
@@ -138,6 +142,9 @@ async fn status(link: &mut Link, schema: &str) -> Result<Result<StoreStatus, Sto
         (status.sessions, status.records) =
             (count("sessions")?.unsigned_abs(), count("records")?.unsigned_abs());
         status.tables = tables(link, schema).await?;
+        if status.tables.iter().any(|table| table.name == LIMITS) {
+            status.quota = quota(link).await?;
+        }
         status.distributed = is_distributed(link, "sessions").await?;
     }
     let sql = "SELECT name, current_setting(name, true) AS setting FROM unnest($1::text[]) AS name
@@ -189,6 +196,13 @@ fn warnings(status: &StoreStatus) -> Vec<String> {
             status.newest
         )),
         Some(_) => {}
+    }
+    if let Some(quota) = status.quota.filter(|quota| status.bytes() > quota - quota / 8) {
+        warnings.push(format!(
+            "{} of the quota of {quota} bytes are used: beyond it nothing can be added; delete sessions, and ask for `store vacuum` \
+             or for more",
+            status.bytes()
+        ));
     }
     if let Some(name) = &status.migrating {
         warnings.push(format!("a migration is under way: {name}"));
