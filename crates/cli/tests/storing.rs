@@ -122,3 +122,86 @@ fn a_migration_is_shown_agreed_to_and_waits_for_older_programs() {
     assert_eq!(said.exit, Some(1));
     assert!(said.err.contains("run `trunkline store migrate`"), "{}", said.err);
 }
+
+#[test]
+fn a_team_is_made_used_listed_pruned_and_removed() {
+    let Some(schema) = Schema::new() else { return };
+    let admin = schema.url();
+    let team = format!("team_{}", std::process::id());
+    let mut scene = Scene::new();
+    scene.set("TRUNKLINE_STORE", &admin);
+    let file = scene.path("team.password").to_str().expect("a plain path").to_owned();
+    let said = scene.run(&["store", "revoke", &team, "--yes"]);
+    assert!(said.exit == Some(2) && said.err.contains("there is no team"), "{}", said.err);
+    let said = scene.run(&["store", "grant", "No Team"]);
+    assert!(said.exit == Some(1) && said.err.contains("use a-z, 0-9 and _"), "{}", said.err);
+    let said = scene.run(&[
+        "store",
+        "grant",
+        &team,
+        "--quota",
+        "20MB",
+        "--connections",
+        "4",
+        "--password-file",
+        &file,
+    ]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    for words in ["is made", "quota        20.0 MB", "connections  4", "pruned       nothing"] {
+        assert!(said.out.contains(words), "{}", said.out);
+    }
+    let password = std::fs::read_to_string(&file).expect("it is made").trim().to_owned();
+    assert!(password.len() == 64 && !said.err.contains(&password) && !said.out.contains(&password));
+    let named = format!("{team}@");
+    let url =
+        said.err.split(['\'', ' ', '"']).find(|word| word.contains(&named)).expect("it is told").to_owned();
+    assert!(url.ends_with(&format!("?schema={team}")), "{url}");
+    // What is not said stays, and the password does not change.
+    let said =
+        scene.run(&["store", "grant", &team, "--older-than", "90d", "--keep-tag", "law", "--sessions", "9"]);
+    assert!(
+        said.out.contains("has these limits now") && said.out.contains("20.0 MB"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    assert!(said.out.contains("for 90d, not those tagged law"), "{}", said.out);
+    // As one of its people.
+    let mut member = Scene::new();
+    member.set("TRUNKLINE_STORE", &url);
+    member.set("TRUNKLINE_STORE_PASSWORD_FILE", &file);
+    member.import(&[rich(1, 5_000), session(2, "two", 6_000, &["hello"])].concat());
+    member.ok(&["tag", "law", "-s", "last"]);
+    let said = member.run(&["store"]);
+    assert!(
+        said.exit == Some(0) && said.out.contains("sessions  2, with ") && said.out.contains(" of 20.0 MB ("),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    let said = member.run(&["store", "vacuum"]);
+    assert!(said.exit == Some(1) && said.err.contains("belongs to another role"), "{}", said.err);
+    let said = member.run(&["store", "grant", "another"]);
+    assert!(said.exit == Some(1) && said.err.contains("may not make roles"), "{}", said.err);
+    let listed = scene.ok(&["store", "teams"]);
+    assert!(
+        listed.contains(&format!("{team}  ")) && listed.contains("of 20.0 MB in 2 sessions of 9"),
+        "{listed}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(
+        &scene.command(&["store", "teams", "--json"]).output().expect("it runs").stdout,
+    )
+    .expect("it is JSON");
+    let ours =
+        json["teams"].as_array().and_then(|teams| teams.iter().find(|one| one["name"] == team.as_str()));
+    assert_eq!(ours.expect("it is listed")["quota"], 20_000_000);
+    let said = scene.run(&["store", "prune", &team]);
+    assert!(said.exit == Some(2) && said.err.contains("say --yes"), "{}", said.err);
+    assert_eq!(scene.ok(&["store", "prune", &team, "--yes"]), "1 session deleted\n");
+    let said = scene.run(&["store", "revoke", &team]);
+    assert!(said.exit == Some(2) && said.err.contains("store revoke"), "{}", said.err);
+    assert!(scene.ok(&["store", "revoke", &team, "--yes"]).contains("is removed"));
+    assert_eq!(member.run(&["sessions"]).exit, Some(1));
+    let said = Scene::new().run(&["store", "teams"]);
+    assert!(said.exit == Some(2) && said.err.contains("only a database server has teams"), "{}", said.err);
+}

@@ -115,6 +115,25 @@ impl Place {
         }
     }
 
+    /// Connects to a server as an administrator of a team, which changes nothing.
+    pub(crate) async fn admin_of(&self, team: &str) -> Result<PostgresAdmin, Fault> {
+        match &self.kind {
+            Kind::File(_) => {
+                Err(Fault::usage("only a database server has teams")
+                    .hint("name postgres://USER@HOST/DATABASE"))
+            }
+            Kind::Server(url) => Ok(PostgresAdmin::connect(options(url)?.schema(team)).await?),
+        }
+    }
+
+    /// Returns the URL with which a team comes to the same database, if it can be shown.
+    pub(crate) fn url_of(&self, team: &str) -> Option<String> {
+        match &self.kind {
+            Kind::File(_) => None,
+            Kind::Server(url) => of_team(&url.shown, team),
+        }
+    }
+
     /// Opens the file of a store on this machine, which must be there.
     pub(crate) async fn open_file(&self) -> Result<SqliteStore, Fault> {
         self.open_existing().await?;
@@ -216,6 +235,19 @@ impl Kind {
         let scheme = if scheme.bytes().all(plain) { one_line(scheme, 40) } else { "…".to_owned() };
         Err(Fault::usage(format!("no store can be opened by {scheme}://…")).hint(PLACES))
     }
+}
+
+/// Returns the URL with which a team comes to the database of a shown one: nothing in it is the administrator's own.
+fn of_team(shown: &str, team: &str) -> Option<String> {
+    const OWN: [&str; 6] = ["schema", "user", "sslcert", "sslkey", "application_name", "options"];
+    let (scheme, rest) = shown.split_once("://").filter(|(_, rest)| *rest != "…")?;
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = place.rsplit_once('@').map_or(place, |(_, host)| host);
+    let is_own = |parameter: &&str| OWN.contains(&parameter.split('=').next().unwrap_or_default());
+    let others = query.split('&').filter(|parameter| !parameter.is_empty() && !is_own(parameter));
+    let own = format!("schema={team}");
+    let parameters: Vec<&str> = others.chain([own.as_str()]).collect();
+    Some(format!("{scheme}://{team}@{host}?{}", parameters.join("&")))
 }
 
 /// Returns how the database of a URL is reached.

@@ -28,6 +28,14 @@ pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
     scaled(text, &TIMES).ok_or_else(|| "write it like 12h, 90d, 8w or 1y".to_owned())
 }
 
+/// Prints a time as [`milliseconds`] reads it.
+pub(crate) fn age(milliseconds: u64) -> String {
+    match milliseconds {
+        days if days % (24 * HOUR) == 0 => format!("{}d", days / (24 * HOUR)),
+        hours => format!("{}h", hours / HOUR),
+    }
+}
+
 /// Reads for how long a rule counts, such as `30m`.
 pub(crate) fn of_rule(text: &str) -> Result<u64, String> {
     let minutes = [("min", 60_000), ("m", 60_000)];

@@ -75,7 +75,8 @@ fn page(status: &StoreStatus) -> String {
         .take(3)
         .map(|table| format!("{} {}", one_line(&table.name, 80), size(table.bytes)))
         .collect();
-    page += &row("size", &format!("{} ({})", size(status.bytes()), largest.join(", ")));
+    let quota = status.quota.map(|quota| format!(" of {}", size(quota))).unwrap_or_default();
+    page += &row("size", &format!("{}{quota} ({})", size(status.bytes()), largest.join(", ")));
     if status.distributed {
         page += &row("spread", "the sessions are distributed over several servers");
     }
@@ -159,6 +160,7 @@ fn json_of(status: &StoreStatus) -> Value {
         "sessions": status.sessions,
         "records": status.records,
         "bytes": status.bytes(),
+        "quota": status.quota,
         "owners": owners,
         "migrating": status.migrating,
         "tables": tables,

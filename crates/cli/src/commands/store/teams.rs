@@ -1,0 +1,247 @@
+//! Teams in one database: who they are, what each may take, and how they come and go.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::json;
+use trunkline_runtime::across;
+use trunkline_session_store::{PostgresAdmin, Team, TeamLimits};
+
+use crate::args::store::{GrantArgs, RevokeArgs, TeamPruneArgs};
+use crate::desk::clock::now;
+use crate::desk::place::Place;
+use crate::desk::standing::unsettled;
+use crate::files::new_file;
+use crate::term::confirm::{Answer, agreed};
+use crate::term::fault::{Exit, Fault};
+use crate::term::limits::{age, size};
+use crate::term::out;
+use crate::term::shell::{program, quoted};
+use crate::term::style::{BOLD, DIM, YELLOW, paint};
+use crate::term::tell::{tell, tell_command};
+use crate::term::text::{count, grouped, one_line};
+
+/// `trunkline store grant`.
+pub(super) async fn grant(args: &GrantArgs, place: &Place) -> Result<Exit, Fault> {
+    let admin = place.admin_of(&args.team).await?;
+    let before = admin.team().await?;
+    let mut limits = before.map_or_else(TeamLimits::new, |team| team.limits);
+    if let Some(quota) = args.quota {
+        limits.bytes = quota.0;
+    }
+    if let Some(sessions) = args.sessions {
+        limits.sessions = sessions.0;
+    }
+    if let Some(connections) = args.connections {
+        limits.connections = connections;
+    }
+    if let Some(older_than) = args.older_than {
+        limits.retention.older_than = older_than.0;
+    }
+    if !args.keep_tag.is_empty() {
+        limits.retention.keep_tags = args.keep_tag.iter().cloned().collect::<BTreeSet<_>>();
+    }
+    // Before anything is made, so that a file that cannot be written leaves no team without a password.
+    let password = args.password_file.as_deref().map(password).transpose()?;
+    let granted = admin.grant(&limits).await?;
+    if let Some(password) = &password {
+        admin.set_password(password).await?;
+    }
+    admin.close().await;
+    let done = if granted.is_new { "is made" } else { "has these limits now" };
+    out::print(&format!("the team {} {done}\n{}", paint(BOLD, &args.team), shown(&limits)))?;
+    for warning in &granted.warnings {
+        tell(&format!("{} {}\n", paint(YELLOW, "warning:"), one_line(warning, 400)));
+    }
+    if granted.is_new && password.is_none() {
+        let next = format!("store grant {} --password-file {}.password", args.team, args.team);
+        tell_command("its role has no password yet; to make one: ", &place.command(&next));
+    }
+    if let Some(url) = place.url_of(&args.team) {
+        let file = args.password_file.as_ref().map_or_else(String::new, |file| {
+            format!("TRUNKLINE_STORE_PASSWORD_FILE={} ", quoted(&file.display().to_string()))
+        });
+        tell_command("as one of the team: ", &format!("{file}{} --store {} store", program(), quoted(&url)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Reads the password in a file, or makes the file with a new one. It is shown nowhere.
+fn password(file: &Path) -> Result<String, Fault> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => {
+            let password = text.trim_end_matches(['\n', '\r']).to_owned();
+            match password.is_empty() {
+                true => Err(Fault::usage(format!("{} has no password", file.display()))
+                    .hint("remove it, and it is made with a new one")),
+                false => Ok(password),
+            }
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let password = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+            new_file::write(file, format!("{password}\n").as_bytes())?;
+            tell(&format!("a new password is in {}\n", one_line(&file.display().to_string(), 4_096)));
+            Ok(password)
+        }
+        Err(error) => Err(Fault::new(format!("cannot read {}: {error}", file.display()))),
+    }
+}
+
+/// Returns limits in lines.
+fn shown(limits: &TeamLimits) -> String {
+    let row = |what: &str, words: String| format!("  {} {words}\n", paint(DIM, &format!("{what:<12}")));
+    let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "no limit".to_owned());
+    let retention = limits.retention.older_than.map(|time| {
+        let tags = limits.retention.keep_tags.iter().map(|tag| one_line(tag, 60)).collect::<Vec<_>>();
+        let but =
+            if tags.is_empty() { String::new() } else { format!(", not those tagged {}", tags.join(", ")) };
+        format!("sessions in which nothing happened for {}{but}", age(time))
+    });
+    [
+        row("quota", or_none(limits.bytes.map(size))),
+        row("sessions", or_none(limits.sessions.map(grouped))),
+        row("connections", limits.connections.to_string()),
+        row("pruned", retention.unwrap_or_else(|| "nothing".to_owned())),
+    ]
+    .concat()
+}
+
+/// `trunkline store teams`.
+pub(super) async fn list(as_json: bool, place: &Place) -> Result<Exit, Fault> {
+    let Some(admin) = place.admin().await? else {
+        return place.admin_of("").await.map(|_| Exit::Done);
+    };
+    let teams = admin.teams().await;
+    admin.close().await;
+    let teams = teams?;
+    if as_json {
+        let teams: Vec<_> = teams
+            .iter()
+            .map(|team| {
+                json!({
+                    "name": team.name, "sessions": team.sessions, "bytes": team.bytes, "connected": team.connected,
+                    "unfinished": team.unfinished, "quota": team.limits.bytes, "max_sessions": team.limits.sessions,
+                    "connections": team.limits.connections, "older_than_ms": team.limits.retention.older_than,
+                    "keep_tags": team.limits.retention.keep_tags,
+                })
+            })
+            .collect();
+        out::print_json(&json!({ "version": 1, "teams": teams }))?;
+        return Ok(Exit::Done);
+    }
+    if teams.is_empty() {
+        tell("this database has no teams\n");
+        tell_command("to make one: ", &place.command("store grant TEAM --password-file FILE"));
+        return Ok(Exit::Done);
+    }
+    let widest = teams.iter().map(|team| team.name.len()).max().unwrap_or_default();
+    let lines = teams.iter().map(|team| format!("{:<widest$}  {}\n", team.name, used(team)));
+    out::print_page(&lines.collect::<String>())?;
+    Ok(Exit::Done)
+}
+
+/// Says what a team uses.
+fn used(team: &Team) -> String {
+    if team.unfinished {
+        return "making or removing it was cut off: grant or revoke it again".to_owned();
+    }
+    let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+    let sessions = usize::try_from(team.sessions).unwrap_or(usize::MAX);
+    format!(
+        "{}{} in {}{}, {} of {} connections",
+        size(team.bytes),
+        of(team.limits.bytes.map(size)),
+        count(sessions, "session"),
+        of(team.limits.sessions.map(grouped)),
+        team.connected,
+        team.limits.connections
+    )
+}
+
+/// `trunkline store prune`.
+pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, Fault> {
+    let mut admins = Vec::new();
+    match &args.team {
+        Some(team) => admins.push(place.admin_of(team).await?),
+        None => {
+            let Some(admin) = place.admin().await? else {
+                return place.admin_of("").await.map(|_| Exit::Done);
+            };
+            for team in admin.teams().await? {
+                if team.limits.retention.older_than.is_some() && !team.unfinished {
+                    admins.push(place.admin_of(&team.name).await?);
+                }
+            }
+            admin.close().await;
+        }
+    }
+    let mut sum = 0;
+    for admin in &admins {
+        let gone = retain(admin, true).await?.0;
+        sum += gone;
+        if gone > 0 {
+            tell(&format!("{}: {}\n", admin.schema(), count(gone, "session")));
+        }
+    }
+    if sum == 0 {
+        tell("nothing has had its time\n");
+        return Ok(Exit::Done);
+    }
+    if args.dry_run {
+        tell(&format!("{} would be deleted\n", count(sum, "session")));
+        return Ok(Exit::Done);
+    }
+    match agreed(args.yes, &format!("delete {}?", count(sum, "session"))) {
+        Answer::Yes => {}
+        Answer::No => {
+            tell("nothing was deleted\n");
+            return Ok(Exit::Failure);
+        }
+        Answer::Nobody => {
+            return Err(Fault::usage(
+                "nothing was deleted: say --yes where nobody can be asked, or --dry-run",
+            ));
+        }
+    }
+    let mut deleted = 0;
+    for admin in admins {
+        deleted += retain(&admin, false).await?.1;
+        admin.close().await;
+    }
+    out::print(&format!("{} deleted\n", count(usize::try_from(deleted).unwrap_or(usize::MAX), "session")))?;
+    Ok(Exit::Done)
+}
+
+/// Returns how many sessions have had their time, and how many were deleted.
+async fn retain(admin: &PostgresAdmin, dry_run: bool) -> Result<(usize, u64), Fault> {
+    // Where something is open that somebody has to decide, nothing goes.
+    let keep: Vec<_> = unsettled().chain([across::open_runs()]).collect();
+    let retained = admin.retain(&keep, now(), dry_run).await?;
+    Ok((retained.expired.len(), retained.deleted))
+}
+
+/// `trunkline store revoke`.
+pub(super) async fn revoke(args: &RevokeArgs, place: &Place) -> Result<Exit, Fault> {
+    let admin = place.admin_of(&args.team).await?;
+    let Some(team) = admin.team().await? else {
+        return Err(Fault::usage(format!("there is no team {:?}", one_line(&args.team, 80)))
+            .hint(format!("the teams there are: {}", place.command("store teams"))));
+    };
+    tell(&format!("{}: {}\n", team.name, used(&team)));
+    match agreed(args.yes, "remove the team with all its sessions?") {
+        Answer::Yes => {}
+        Answer::No => {
+            tell("nothing was removed\n");
+            return Ok(Exit::Failure);
+        }
+        Answer::Nobody => {
+            let next = place.command(&format!("store revoke {} --yes", team.name));
+            return Err(Fault::usage("no terminal to ask at, and no team is removed unasked")
+                .hint(format!("agree to it beforehand: {next}")));
+        }
+    }
+    admin.revoke().await?;
+    admin.close().await;
+    out::print(&format!("the team {} is removed; what backups have of it stays there\n", team.name))?;
+    Ok(Exit::Done)
+}
