@@ -1,7 +1,7 @@
 //! Measures what sessions cost, against the least that the disk, the parser and the server ask for the same bytes.
 //!
 //! Both sides of each ratio take turns in one run, because only their ratio means anything.
-//! `cargo xtask bench session-store`, with a PostgreSQL server where there is one. `BENCH_ONLY=postgres` or `sqlite` runs one half,
+//! `cargo xtask bench session-store`, with a PostgreSQL server where there is one. `BENCH_ONLY=postgres`, `sqlite` or `teams` runs a part,
 //! `BENCH_ONLY=slow` of PostgreSQL what is measured with slow flushes.
 //!
 //! What many writers gain they gain by sharing flushes. Where a flush is nearly free there is nothing to share, so these lines are
@@ -19,6 +19,8 @@ mod postgres;
 mod processes;
 mod slow_flush;
 mod sqlite;
+#[cfg(feature = "postgres")]
+mod teams;
 mod writing;
 
 use std::error::Error;
@@ -39,7 +41,9 @@ fn main() -> Outcome<()> {
             ["write", url, schema, first, sessions] => {
                 processes::write(url, schema, first.parse()?, sessions.parse()?).await
             }
-            _ => Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow or sqlite".into()),
+            #[cfg(feature = "postgres")]
+            ["hammer", how, url, schema] => teams::hammer(how, url, schema).await,
+            _ => Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow, teams or sqlite".into()),
         }
     })
 }
@@ -59,6 +63,10 @@ async fn measure() -> Outcome<()> {
     #[cfg(feature = "postgres")]
     if wanted("postgres") || wanted("slow") {
         postgres::with_slow_flushes(&slow).await?;
+    }
+    #[cfg(feature = "postgres")]
+    if wanted("postgres") || wanted("teams") {
+        teams::measure().await?;
     }
     Ok(())
 }
