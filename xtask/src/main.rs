@@ -62,7 +62,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
                            lives, --minutes N for more of them
   failover                 PostgreSQL under Patroni, etcd and HAProxy: nodes are killed, paused and cut off under writers;
-                           --seed N, --minutes M, --mode sync|async; --single for one fail-over in each mode
+                           --seed N, --minutes M, --mode sync|async, --through proxy|hosts|both; --single: one each mode
   agents claude            the real client, from the npm registry, resumes what `trunkline repair` wrote; a scripted
                            server plays the model
   live                     the agent loop against a small local model that is fetched from package registries

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::cluster::Cluster;
 use super::faults::{Act, Chance, Fault, Whom};
 use super::network::NODES;
-use super::options::{Mode, Options};
+use super::options::{Mode, Options, Through};
 use super::process::signal;
 use crate::cargo::cannot_start;
 
@@ -27,7 +27,7 @@ pub(super) fn run(words: &[&str]) -> Result<bool, String> {
     let begin = Instant::now();
     let mut cluster = Cluster::start(Path::new(folder), layout, mode)?;
     say(begin, &format!("{} mode, seed {}: {}", mode.name(), options.seed, cluster.told()));
-    let mut writers = Writers::start(writers, &cluster, mode, options.seed)?;
+    let mut writers = Writers::start(writers, &cluster, mode, &options)?;
     let outcome = breaking(&mut cluster, &mut writers, &options, begin);
     let passed = writers.end()?;
     if let Err(problem) = outcome {
@@ -64,6 +64,8 @@ fn breaking(
         };
         say(begin, &format!("n{node}: {fault}"));
         done_to(cluster, writers, node, leader, &fault)?;
+        // What Patroni tells of a node is a moment old.
+        sleep(Duration::from_secs(2));
         let Some(leader) = cluster.wait(MENDS) else {
             return Err(format!("the cluster does not come back: {}", cluster.told()));
         };
@@ -131,9 +133,15 @@ struct Writers {
 }
 
 impl Writers {
-    fn start(program: &str, cluster: &Cluster, mode: Mode, seed: u64) -> Result<Writers, String> {
+    fn start(program: &str, cluster: &Cluster, mode: Mode, options: &Options) -> Result<Writers, String> {
+        let (proxy, hosts) = (cluster.proxy_url(), cluster.hosts_url());
+        let [one, other] = match options.through {
+            Through::Proxy => [&proxy, &proxy],
+            Through::Hosts => [&hosts, &hosts],
+            Through::Both => [&proxy, &hosts],
+        };
         let mut command = Command::new(program);
-        command.args([mode.name(), &seed.to_string(), &cluster.proxy_url(), &cluster.hosts_url()]);
+        command.args([mode.name(), &options.seed.to_string(), &proxy, one, other]);
         command.args((1..=NODES).map(|node| cluster.node_url(node))).stdin(Stdio::piped());
         let mut child = command.spawn().map_err(|error| cannot_start(&command, &error))?;
         let input = child.stdin.take();

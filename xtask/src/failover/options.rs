@@ -24,6 +24,31 @@ impl Mode {
     }
 }
 
+/// How the writers reach the primary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    /// HAProxy leads to it.
+    Proxy,
+    /// Their URL names all hosts.
+    Hosts,
+    /// Every other writer in another way.
+    Both,
+}
+
+impl Through {
+    fn name(self) -> &'static str {
+        match self {
+            Through::Proxy => "proxy",
+            Through::Hosts => "hosts",
+            Through::Both => "both",
+        }
+    }
+
+    fn read(word: &str) -> Option<Through> {
+        [Through::Proxy, Through::Hosts, Through::Both].into_iter().find(|through| through.name() == word)
+    }
+}
+
 /// A run that a person asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Options {
@@ -32,13 +57,14 @@ pub(super) struct Options {
     /// One fail-over, and then the end.
     pub(super) single: bool,
     pub(super) modes: Vec<Mode>,
+    pub(super) through: Through,
 }
 
 impl Options {
-    /// Reads `[--seed N] [--minutes M] [--mode sync|async] [--single]`.
+    /// Reads `[--seed N] [--minutes M] [--mode sync|async] [--through proxy|hosts|both] [--single]`.
     pub(super) fn read(words: &[&str]) -> Result<Options, String> {
-        let mut options =
-            Options { seed: 1, minutes: 3, single: false, modes: vec![Mode::Sync, Mode::Async] };
+        let modes = vec![Mode::Sync, Mode::Async];
+        let mut options = Options { seed: 1, minutes: 3, single: false, modes, through: Through::Both };
         let mut rest = words;
         while let [word, after @ ..] = rest {
             rest = match (*word, after) {
@@ -64,9 +90,15 @@ impl Options {
                     options.modes = vec![read];
                     after
                 }
+                ("--through", [through, after @ ..]) => {
+                    options.through = Through::read(through)
+                        .ok_or_else(|| format!("--through is proxy, hosts or both, not `{through}`"))?;
+                    after
+                }
                 (word, _) => {
                     return Err(format!(
-                        "failover takes --seed N, --minutes M, --mode sync|async and --single, not `{word}`"
+                        "failover takes --seed N, --minutes M, --mode sync|async, --through proxy|hosts|both and --single, \
+                         not `{word}`"
                     ));
                 }
             };
@@ -81,6 +113,7 @@ impl Options {
             layout.name().to_owned(),
             mode.name().to_owned(),
             single.to_owned(),
+            self.through.name().to_owned(),
             self.seed.to_string(),
             self.minutes.to_string(),
         ]
@@ -88,13 +121,14 @@ impl Options {
 
     /// Reads those words again.
     pub(super) fn of_inside(words: &[&str]) -> Option<(Options, Layout, Mode)> {
-        let [layout, mode, length, seed, minutes] = words else { return None };
+        let [layout, mode, length, through, seed, minutes] = words else { return None };
         let mode = Mode::read(mode)?;
         let options = Options {
             seed: seed.parse().ok()?,
             minutes: minutes.parse().ok()?,
             single: *length == "single",
             modes: vec![mode],
+            through: Through::read(through)?,
         };
         Some((options, Layout::read(layout)?, mode))
     }
@@ -107,20 +141,24 @@ mod tests {
     #[test]
     fn words_are_read_in_any_order() {
         let read = Options::read(&["--mode", "async", "--single", "--seed", "7"]);
-        let expected = Options { seed: 7, minutes: 3, single: true, modes: vec![Mode::Async] };
+        let expected =
+            Options { seed: 7, minutes: 3, single: true, modes: vec![Mode::Async], through: Through::Both };
         assert_eq!(read, Ok(expected));
     }
 
     #[test]
     fn a_wrong_word_is_told() {
-        for words in [&["--seed"][..], &["--seed", "x"], &["--minutes", "0"], &["--mode", "both"], &["now"]] {
+        for words in
+            [&["--seed"][..], &["--seed", "x"], &["--minutes", "0"], &["--mode", "both"], &["--through"]]
+        {
             assert!(Options::read(words).is_err(), "{words:?}");
         }
     }
 
     #[test]
     fn what_goes_inside_comes_out_again() {
-        let options = Options { seed: 7, minutes: 2, single: false, modes: vec![Mode::Sync] };
+        let modes = vec![Mode::Sync];
+        let options = Options { seed: 7, minutes: 2, single: false, modes, through: Through::Hosts };
         let words = options.inside(Layout::Loopback, Mode::Sync);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         assert_eq!(Options::of_inside(&words), Some((options, Layout::Loopback, Mode::Sync)));

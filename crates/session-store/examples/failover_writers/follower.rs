@@ -17,7 +17,7 @@ pub(crate) struct Followed {
     pub(crate) odd: Vec<String>,
 }
 
-/// Follows a session until the end, and a last time after it.
+/// Follows a session until all writers have ended, and a last time after that.
 pub(crate) async fn follow(
     store: PostgresStore,
     session: SessionId,
@@ -26,7 +26,7 @@ pub(crate) async fn follow(
     let mut followed = Followed { session, digests: Vec::new(), replaced: 0, odd: Vec::new() };
     let mut seen = Activity::default();
     loop {
-        let stop = signal.borrow().stop;
+        let over = signal.borrow().over;
         let wait = store.changed(&followed.session, seen);
         match tokio::time::timeout(Duration::from_secs(1), wait).await {
             Ok(Ok(now)) => seen = now,
@@ -34,9 +34,9 @@ pub(crate) async fn follow(
             Err(_) => {}
         }
         match catch_up(&store, &mut followed).await {
-            Ok(()) if stop => break,
+            Ok(()) if over => break,
             Ok(()) => {}
-            Err(error) if stop => {
+            Err(error) if over => {
                 let again = followed.session.clone();
                 // The cluster is whole by now.
                 if let Err(error) = patiently(|| async { store.info(&again).await.map(drop) }).await {

@@ -1,8 +1,8 @@
 //! Writers and followers for `cargo xtask failover`, which breaks the servers below them; at the end they read everything
 //! and say what of their receipts still holds.
 //!
-//! `failover_writers MODE SEED PROXY HOSTS NODE…`: the URL of the primary through a proxy, the URL that names all hosts, and
-//! one URL for each node. A line `idle` on standard input has the idle writers write once; its end ends the run.
+//! `failover_writers MODE SEED JUDGE ONE OTHER NODE…`: a URL of the primary for the verdict, two that writers and followers use in
+//! turn, and one of each node. A line `idle` on standard input has the idle writers write once; its end ends the run.
 
 #![expect(clippy::print_stdout, reason = "an example shows something")]
 
@@ -15,7 +15,7 @@ mod writer;
 use std::error::Error;
 use std::io::BufRead;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
@@ -32,30 +32,36 @@ const BUSY: u32 = 8;
 const SHARED: u32 = 5;
 const IDLE: u32 = 4;
 
+/// A server that has not come back by then is not waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What all tasks look at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Signal {
     /// How often the idle writers were called.
     pub(crate) calls: u64,
     pub(crate) stop: bool,
+    /// All writers have ended.
+    pub(crate) over: bool,
 }
 
 #[tokio::main]
 async fn main() -> Outcome<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [mode, seed, proxy, hosts, nodes @ ..] = arguments.as_slice() else {
+    let [mode, seed, judge, one, other, nodes @ ..] = arguments.as_slice() else {
         println!("SKIPPED: no servers are named; `cargo xtask failover` starts some");
         return Ok(ExitCode::SUCCESS);
     };
     let seed: u64 = seed.parse()?;
-    let urls = [proxy, hosts];
-    let url = |number: u32| urls.get(number as usize % 2).copied().unwrap_or(proxy).as_str();
-    let first = open(url(0), "judge").await?;
+    let urls = [one, other];
+    let url = |number: u32| urls.get(number as usize % 2).copied().unwrap_or(one).as_str();
+    let first = open(judge, "judge").await?;
     for number in 0..SHARED + IDLE {
         first.create(new_session(number)?).await?;
     }
 
-    let (signals, signal) = watch::channel(Signal { calls: 0, stop: false });
+    let begun = Instant::now();
+    let (signals, signal) = watch::channel(Signal { calls: 0, stop: false, over: false });
     let sampling: Vec<_> =
         nodes.iter().map(|node| tokio::spawn(nodes::sample(node.clone(), signal.clone()))).collect();
     let mut writing = Vec::new();
@@ -83,12 +89,13 @@ async fn main() -> Outcome<ExitCode> {
         signals.send_modify(|signal| signal.stop = true);
         signals
     });
-    let _kept_until_all_have_ended = input.await?;
+    let signals = input.await?;
 
     let mut journals = Vec::new();
     for writer in writing {
         journals.push(writer.await?);
     }
+    signals.send_modify(|signal| signal.over = true);
     let mut followed = Vec::new();
     for follower in following {
         followed.push(follower.await?);
@@ -102,8 +109,9 @@ async fn main() -> Outcome<ExitCode> {
         patiently(|| async { first.verify(&session).await.map(drop) }).await?;
         logs.push((session.clone(), patiently(|| first.read(&session, 0, usize::MAX)).await?));
     }
-    let histories = nodes::histories(proxy).await?;
-    let run = Run { synchronous: mode == "sync", journals, followed, samples, histories, logs };
+    let histories = nodes::histories(judge).await?;
+    let synchronous = mode == "sync";
+    let run = Run { synchronous, begun, journals, followed, samples, histories, logs };
     Ok(ExitCode::from(u8::from(!run.print())))
 }
 
@@ -116,10 +124,10 @@ pub(crate) async fn patiently<T, F>(what: impl Fn() -> F) -> Result<T, StoreErro
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    let mut tries = 0;
+    let begun = Instant::now();
     loop {
         match what().await {
-            Err(StoreError::Busy { .. } | StoreError::Io { .. }) if tries < 60 => tries += 1,
+            Err(StoreError::Busy { .. } | StoreError::Io { .. }) if begun.elapsed() < PATIENCE => {}
             result => return result,
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -33,7 +33,7 @@ pub(crate) struct Left {
 pub(crate) async fn sample(url: String, signal: watch::Receiver<Signal>) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut client: Option<Client> = None;
-    while !signal.borrow().stop {
+    while !signal.borrow().over {
         tokio::time::sleep(PAUSE).await;
         let at = Instant::now();
         let asked = tokio::time::timeout(ANSWER, async {

@@ -12,6 +12,7 @@ use super::nodes::{Left, Sample};
 /// What came out of a run.
 pub(crate) struct Run {
     pub(crate) synchronous: bool,
+    pub(crate) begun: Instant,
     pub(crate) journals: Vec<Journal>,
     pub(crate) followed: Vec<Followed>,
     pub(crate) samples: Vec<Sample>,
@@ -138,8 +139,8 @@ impl Run {
                         if later {
                             losses.levels[level(ack)] += 1;
                             // What is only in line is in no server's log yet.
-                            if level(ack) < 2 && self.was_replicated(ack.at) {
-                                losses.replicated.push(told(ack));
+                            if let Some(why) = self.replicated(ack.at).filter(|_| level(ack) < 2) {
+                                losses.replicated.push(format!("{}, {why}", told(ack)));
                             }
                             let open = open.entry(&ack.session).or_default();
                             open.extend(with_it);
@@ -178,25 +179,37 @@ impl Run {
         losses
     }
 
-    /// Whether what was acknowledged at a moment stood in the part of a timeline that the next one goes on from.
-    fn was_replicated(&self, at: Instant) -> bool {
-        let (left, _) = &self.histories;
-        left.iter().any(|left| {
-            let next = self.first_seen(left.timeline + 1);
+    /// Tells why what was acknowledged at a moment stands in the part of a timeline that the next one goes on from, if it does.
+    fn replicated(&self, at: Instant) -> Option<String> {
+        let (left, last) = &self.histories;
+        let nexts = left.iter().skip(1).map(|left| left.timeline).chain([*last]);
+        let since = |at: Instant| at.saturating_duration_since(self.begun).as_secs_f64();
+        let found = left.iter().zip(nexts).find_map(|(left, next)| {
+            // One that had not begun has nothing of it.
+            self.first_seen(left.timeline).filter(|first| *first <= at)?;
+            let next = self.first_seen(next);
             let known = self
                 .of(left.timeline)
                 .filter(|sample| sample.end <= left.end && next.is_none_or(|next| sample.at < next))
-                .map(|sample| sample.at)
-                .max();
-            known.is_some_and(|known| at < known)
-        }) && !self.in_doubt(at)
+                .max_by_key(|sample| sample.at)
+                .filter(|known| at < known.at)?;
+            let (timeline, end) = (left.timeline, left.end);
+            Some(format!(
+                "acknowledged at {:.2} s; timeline {timeline} was left at {end:X} and had come to {:X} at {:.2} s",
+                since(at),
+                known.end,
+                since(known.at)
+            ))
+        });
+        found.filter(|_| !self.in_doubt(at))
     }
 
     /// Whether two nodes thought at that moment that they lead: then it is not known who gave a receipt.
     fn in_doubt(&self, at: Instant) -> bool {
-        let (left, _) = &self.histories;
-        left.iter().any(|left| {
-            let next = self.first_seen(left.timeline + 1);
+        let (left, last) = &self.histories;
+        let nexts = left.iter().skip(1).map(|left| left.timeline).chain([*last]);
+        left.iter().zip(nexts).any(|(left, next)| {
+            let next = self.first_seen(next);
             let old = self.of(left.timeline).map(|sample| sample.at).max();
             next.zip(old).is_some_and(|(next, old)| next <= at && at <= old + Duration::from_secs(1))
         })
