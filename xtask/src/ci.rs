@@ -6,7 +6,7 @@ use crate::cargo::{cargo, passes};
 use crate::postgres::Postgres;
 use crate::report::{Report, Tally};
 use crate::workspace::{PREFIX, Workspace};
-use crate::{alone, api, docs, git_internal, layers, test, tidy, under_dbos};
+use crate::{alone, api, docs, failover, git_internal, layers, test, tidy, under_dbos};
 
 /// Runs all steps. `tested` is the log of a `cargo xtask test` that ran before, whose closing line then stands for the step.
 pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut Report, tested: Option<&str>) {
@@ -17,7 +17,10 @@ pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut R
     report.step("clippy", || clippy(workspace));
     // Doctests are part of `test`, so `docs::doctests` would only run them again.
     match tested {
-        None => report.step("test", || test::run(workspace, postgres, &test::Packages::All, &[])),
+        None => {
+            report.step("test", || test::run(workspace, postgres, &test::Packages::All, &[]));
+            failover::briefly(workspace, report);
+        }
         Some(log) => report.ran_before("test", tally_of(log)),
     }
     report.step("rustdoc", || docs::rustdoc(workspace));

@@ -1,8 +1,8 @@
 //! Fail-over for real: three PostgreSQL nodes under Patroni, etcd and HAProxy, writers with leases, and what breaks nodes.
 //!
-//! Not part of `ci`. The cluster lives in namespaces of its own where we are root and may make them, so that a node can be
-//! cut off from the others; elsewhere it lives on the loopback, and nothing is cut. A shell script owns it, as it owns
-//! the server of the tests: it ends when our end of a pipe closes.
+//! The tests have one fail-over in each mode; more is for who asks for it. The cluster lives in namespaces of its own where
+//! we are root and may make them, so that a node can be cut off from the others; elsewhere it lives on the loopback, and
+//! nothing is cut. A shell script owns it, as it owns the server of the tests: it ends when our end of a pipe closes.
 
 mod cluster;
 mod faults;
@@ -20,7 +20,7 @@ use self::network::Layout;
 use self::options::{Mode, Options};
 use crate::cargo::{cargo, passes};
 use crate::live::counted;
-use crate::report::Tally;
+use crate::report::{Report, Tally};
 use crate::workspace::{PREFIX, Workspace};
 
 /// The example that writes, follows and judges.
@@ -30,11 +30,21 @@ const WRITERS: &str = "failover_writers";
 const PROGRAMS: [(&str, &str); 4] =
     [("patroni", "patroni"), ("etcd", "etcd-server"), ("haproxy", "haproxy"), ("setpriv", "util-linux")];
 
+/// One fail-over in each mode, as a part of the tests; where it cannot be, that is said as it is of other servers.
+pub(crate) fn briefly(workspace: &Workspace, report: &mut Report) {
+    if let Some(missing) = missing() {
+        eprintln!("SKIPPING fail-overs: {missing}");
+        report.skipped(&format!("fail-overs: {missing}"));
+        return;
+    }
+    report.step("failover", || run(workspace, &["--single"]));
+}
+
 /// Runs clusters and breaks them, one cluster for each mode.
 pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<Tally, String> {
     let options = Options::read(words)?;
     if let Some(missing) = missing() {
-        return Err(format!("{missing}; Debian has them as patroni, etcd-server, haproxy and postgresql"));
+        return Err(missing);
     }
     let call = ["build", "--quiet", "--all-features", "--package"];
     let package = format!("{PREFIX}session-store");
@@ -104,5 +114,8 @@ fn missing() -> Option<String> {
     if crate::postgres::binaries().ok().flatten().is_none() {
         missing.push("postgres");
     }
-    (!missing.is_empty()).then(|| format!("not installed: {}", missing.join(", ")))
+    (!missing.is_empty()).then(|| {
+        let missing = missing.join(", ");
+        format!("not installed: {missing}; Debian has them as patroni, etcd-server, haproxy and postgresql")
+    })
 }

@@ -46,7 +46,8 @@ const MENU: &str = "\
 cargo xtask COMMAND        the one task runner of the workspace
 
   ci                       all that CI asks for: fmt, tidy, layers, clippy, test, docs, api, alone, package
-  test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries
+  test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries; without CRATE also
+                           `failover --single`
   alone [CRATE]            each crate by itself: linted with no features, default, each feature, all features;
                            its tests and its examples run once
   layers                   edges between our crates and between the rooms of each, and dependencies that must be absent
@@ -106,6 +107,9 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             let (name, arguments) = test::words(rest)?;
             let packages = test::Packages::named(&workspace, name)?;
             report.step("test", || test::run(&workspace, &mut postgres, &packages, arguments));
+            if matches!(packages, test::Packages::All) {
+                failover::briefly(&workspace, &mut report);
+            }
         }
         ["alone", name @ ..] => {
             let crates = workspace.chosen(name)?;

@@ -77,7 +77,7 @@ impl fmt::Display for Complaint {
 #[derive(Default)]
 pub(crate) struct Report {
     steps: Vec<Step>,
-    skipped: Option<String>,
+    skipped: Vec<String>,
 }
 
 struct Step {
@@ -106,7 +106,7 @@ impl Report {
     /// Remembers what was left out because something is missing here. Where `CI` is set that is a failure: nobody reads
     /// the log of a run that passed.
     pub(crate) fn skipped(&mut self, what: &str) {
-        self.skipped = Some(what.to_owned());
+        self.skipped.push(what.to_owned());
     }
 
     /// Prints the table and the closing line.
@@ -117,7 +117,7 @@ impl Report {
             sum += step.tally;
             println!("{step}");
         }
-        if let Some(what) = &self.skipped {
+        for what in &self.skipped {
             let fails = says_yes(std::env::var_os("CI").as_deref());
             sum.failed += usize::from(fails);
             println!("SKIPPED{} {what}", if fails { " although CI is set:" } else { "" });

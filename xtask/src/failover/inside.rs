@@ -3,18 +3,20 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::thread::{sleep, spawn};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 use super::cluster::Cluster;
 use super::faults::{Act, Chance, Fault, Whom};
 use super::network::NODES;
+use super::node::Node;
 use super::options::{Mode, Options, Through};
-use super::process::signal;
+use super::process::{below, signal};
 use crate::cargo::cannot_start;
 
-/// After so long without a whole cluster the run goes on all the same, and says so.
-const MENDS: Duration = Duration::from_secs(90);
+/// After so long without a whole cluster its Patroni is started again, and after that the run fails.
+const MENDS: Duration = Duration::from_secs(60);
 
 /// The writers end their last calls and read everything.
 const READS: Duration = Duration::from_secs(180);
@@ -28,7 +30,11 @@ pub(super) fn run(words: &[&str]) -> Result<bool, String> {
     let mut cluster = Cluster::start(Path::new(folder), layout, mode)?;
     say(begin, &format!("{} mode, seed {}: {}", mode.name(), options.seed, cluster.told()));
     let mut writers = Writers::start(writers, &cluster, mode, &options)?;
+    let naps = (!options.single).then(|| Naps::begin(&writers, options.seed, begin));
     let outcome = breaking(&mut cluster, &mut writers, &options, begin);
+    if let Some(naps) = naps {
+        naps.end();
+    }
     let passed = writers.end()?;
     if let Err(problem) = outcome {
         return Err(format!("{problem}\n{}", cluster.said()));
@@ -52,9 +58,7 @@ fn breaking(
         writers.check()?;
         let fault =
             if options.single { Fault::single() } else { Fault::draw(&mut chance, cluster.has_wires()) };
-        let Some(leader) = cluster.wait(MENDS) else {
-            return Err(format!("the cluster does not come back: {}", cluster.told()));
-        };
+        let leader = whole_again(cluster, begin)?;
         let node = match fault.whom {
             Whom::Leader => leader,
             Whom::Standby(which) => {
@@ -66,15 +70,24 @@ fn breaking(
         done_to(cluster, writers, node, leader, &fault)?;
         // What Patroni tells of a node is a moment old.
         sleep(Duration::from_secs(2));
-        let Some(leader) = cluster.wait(MENDS) else {
-            return Err(format!("the cluster does not come back: {}", cluster.told()));
-        };
+        let leader = whole_again(cluster, begin)?;
         say(begin, &format!("n{leader} leads: {}", cluster.told()));
         if options.single || Instant::now() >= end {
             sleep(Duration::from_secs(2));
             return Ok(());
         }
     }
+}
+
+/// Waits for the cluster. Patroni 3.0 may not find its way back after a pause: it holds on to an old number of the key that names the
+/// synchronous standby, and says for ever that another one has changed it.
+fn whole_again(cluster: &mut Cluster, begin: Instant) -> Result<usize, String> {
+    if let Some(leader) = cluster.wait(MENDS) {
+        return Ok(leader);
+    }
+    say(begin, &format!("Patroni is started again: {}", cluster.told()));
+    cluster.nodes.iter_mut().try_for_each(Node::restart_patroni)?;
+    cluster.wait(MENDS).ok_or_else(|| format!("the cluster does not come back: {}", cluster.told()))
 }
 
 fn done_to(
@@ -124,6 +137,46 @@ fn done_to(
             Ok(())
         }
     }
+}
+
+/// Stops those writers again and again that have a process of their own, each time for a minute.
+struct Naps {
+    ends: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// So long is a client stopped.
+const NAP: Duration = Duration::from_secs(60);
+
+impl Naps {
+    fn begin(writers: &Writers, seed: u64, begin: Instant) -> Naps {
+        let (ends, end) = channel();
+        let writers = writers.child.id();
+        let thread = spawn(move || {
+            let mut chance = Chance::new(seed ^ u64::MAX);
+            loop {
+                let RecvTimeoutError::Timeout = wait(&end, chance.between(10_000, 40_000)) else { return };
+                let client = below(&[writers]);
+                signal("STOP", &client);
+                say(begin, "the client is stopped for a minute");
+                let waited = wait(&end, NAP);
+                signal("CONT", &client);
+                say(begin, "the client goes on");
+                let RecvTimeoutError::Timeout = waited else { return };
+            }
+        });
+        Naps { ends, thread }
+    }
+
+    fn end(self) {
+        let Naps { ends, thread } = self;
+        drop(ends);
+        let _ended = thread.join();
+    }
+}
+
+fn wait(end: &Receiver<()>, time: Duration) -> RecvTimeoutError {
+    end.recv_timeout(time).err().unwrap_or(RecvTimeoutError::Disconnected)
 }
 
 /// The writers, as a process of their own.

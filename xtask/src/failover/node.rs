@@ -33,6 +33,15 @@ impl Node {
         Ok(())
     }
 
+    /// Starts Patroni again and leaves PostgreSQL alone.
+    pub(super) fn restart_patroni(&mut self) -> Result<(), String> {
+        if let Some(mut patroni) = self.patroni.take() {
+            let _ended = patroni.kill();
+            let _status = patroni.wait();
+        }
+        self.begin()
+    }
+
     /// Whether nothing of it answers.
     pub(super) fn is_down(&self) -> bool {
         self.patroni.is_none() || !self.stopped.is_empty()

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use trunkline_session_store::{Digest, Durability, Kept, SessionId};
 
+use super::client::THERE;
 use super::follower::Followed;
-use super::journal::{Ack, Event, Journal, Told};
+use super::journal::{Ack, Event, Journal, Nap, Told};
 use super::nodes::{Left, Sample};
 
 /// What came out of a run.
@@ -14,6 +15,8 @@ pub(crate) struct Run {
     pub(crate) synchronous: bool,
     pub(crate) begun: Instant,
     pub(crate) journals: Vec<Journal>,
+    /// When the client was stopped that has a process of its own.
+    pub(crate) naps: Vec<Nap>,
     pub(crate) followed: Vec<Followed>,
     pub(crate) samples: Vec<Sample>,
     /// The timelines that were left, and the last.
@@ -28,7 +31,7 @@ struct Losses {
     levels: [usize; 3],
     /// The writer heard it from its next call.
     told: usize,
-    /// Its next call said only that the lease has ended.
+    /// It had been told that its lease has ended, and they were lost after that.
     fenced: usize,
     /// It made no call under that lease since.
     not_asked: usize,
@@ -40,12 +43,23 @@ struct Losses {
     wrongly: Vec<String>,
 }
 
+/// A lease of a writer.
+struct Claimed<'a> {
+    writer: u32,
+    session: &'a SessionId,
+    token: u64,
+    begun: Instant,
+    at: Instant,
+    /// What was written under it is in the log.
+    has_left_records: bool,
+}
+
 impl Run {
     /// Prints figures and verdicts; returns whether every promise was kept.
     pub(crate) fn print(&self) -> bool {
         let (left, last) = &self.histories;
         let losses = self.losses();
-        let longest = self.journals.iter().map(|journal| journal.longest).max().unwrap_or_default();
+        let longest = self.longest();
         let fenced = self.events().filter(|event| matches!(event, Event::Fenced { .. })).count();
         let [flushed, committed, buffered] = self.acknowledged();
         let [lost, lost_committed, lost_buffered] = losses.levels;
@@ -55,7 +69,7 @@ impl Run {
             "lost                   {lost} flushed, {lost_committed} committed, {lost_buffered} buffered"
         );
         println!(
-            "of these writers       told {}, fenced {}, made no call since {}, not told {}",
+            "of these writers       told {}, fenced before {}, made no call since {}, not told {}",
             losses.told,
             losses.fenced,
             losses.not_asked,
@@ -63,6 +77,9 @@ impl Run {
         );
         println!("fenced writers         {fenced}");
         println!("longest pause          {:.1} s", longest.as_secs_f64());
+        for nap in &self.naps {
+            println!("client stopped         {:.1} s, {}", nap.slept.as_secs_f64(), self.after(nap));
+        }
         println!(
             "followers              {} times the log was another",
             self.followed.iter().map(|followed| followed.replaced).sum::<u32>()
@@ -87,6 +104,43 @@ impl Run {
         kept
     }
 
+    /// The longest time from the first try of a batch to its receipt, without the time that its process was stopped.
+    fn longest(&self) -> Duration {
+        let waited = |ack: &Ack| {
+            let began = ack.at.checked_sub(ack.waited).unwrap_or(ack.at);
+            let both = |nap: &Nap| {
+                let (from, to) = (began.max(nap.from), ack.at.min(nap.from + nap.slept));
+                to.saturating_duration_since(from)
+            };
+            let naps = self.naps.iter().filter(|_| Self::of_client(ack));
+            ack.waited.saturating_sub(naps.map(both).sum())
+        };
+        self.acks().map(waited).max().unwrap_or_default()
+    }
+
+    fn of_client(ack: &Ack) -> bool {
+        let writer = ack.label.split('-').next().and_then(|number| number.parse().ok());
+        writer.is_some_and(|writer| THERE.contains(&writer))
+    }
+
+    /// Tells what the writers of a client were told first after they woke.
+    fn after(&self, nap: &Nap) -> String {
+        let woken = nap.from + nap.slept.saturating_sub(Duration::from_millis(100));
+        let mut counts = BTreeMap::new();
+        for journal in self.journals.iter().filter(|journal| THERE.contains(&journal.writer)) {
+            let first = journal.events.iter().find_map(|event| match event {
+                Event::Claimed { at, .. } if *at >= woken => Some("claimed a session"),
+                Event::Kept(ack) if ack.at >= woken => Some("went on"),
+                Event::Lost { at, .. } if *at >= woken => Some("told of a loss"),
+                Event::Fenced { at, .. } if *at >= woken => Some("fenced"),
+                _ => None,
+            });
+            *counts.entry(first.unwrap_or("made no call since")).or_insert(0) += 1;
+        }
+        let words = counts.iter().map(|(what, count)| format!("{count} {what}"));
+        format!("then of its writers {}", words.collect::<Vec<String>>().join(", "))
+    }
+
     fn events(&self) -> impl Iterator<Item = &Event> {
         self.journals.iter().flat_map(|journal| &journal.events)
     }
@@ -107,12 +161,12 @@ impl Run {
     /// Whether a receipt still holds.
     fn holds(&self, ack: &Ack) -> bool {
         let log = self.logs.iter().find(|(session, _)| *session == ack.session);
-        let place = usize::try_from(ack.receipt.seq).unwrap_or(usize::MAX).wrapping_sub(1);
-        log.and_then(|(_, log)| log.get(place)).is_some_and(|kept| kept.digest == ack.receipt.digest)
+        let place = usize::try_from(ack.seq).unwrap_or(usize::MAX).wrapping_sub(1);
+        log.and_then(|(_, log)| log.get(place)).is_some_and(|kept| kept.digest == ack.digest)
     }
 
     fn lost_flushed(&self) -> Vec<String> {
-        let flushed = self.acks().filter(|ack| ack.receipt.durability == Durability::Flushed);
+        let flushed = self.acks().filter(|ack| ack.level == Durability::Flushed);
         flushed.filter(|ack| !self.holds(ack)).map(told).collect()
     }
 
@@ -132,9 +186,8 @@ impl Run {
                         let gone = open.remove(&ack.session).unwrap_or_default();
                         let later = !self.holds(ack);
                         // It stands on what came before it: then both went together, later.
-                        let (with_it, untold): (Vec<&Ack>, Vec<&Ack>) = gone
-                            .into_iter()
-                            .partition(|earlier| later && earlier.receipt.seq < ack.receipt.seq);
+                        let (with_it, untold): (Vec<&Ack>, Vec<&Ack>) =
+                            gone.into_iter().partition(|earlier| later && earlier.seq < ack.seq);
                         losses.untold.extend(untold.into_iter().map(told));
                         if later {
                             losses.levels[level(ack)] += 1;
@@ -149,10 +202,10 @@ impl Run {
                             sound.entry(&ack.session).or_default().push(ack);
                         }
                     }
-                    Event::Lost { session, told: said } => {
+                    Event::Lost { session, told: said, .. } => {
                         let gone = open.remove(session).unwrap_or_default();
                         let covered = |ack: &Ack| match said {
-                            Told::From(from) => ack.receipt.seq >= *from,
+                            Told::From(from) => ack.seq >= *from,
                             Told::Acknowledged(_) => true,
                         };
                         let (heard, not): (Vec<&Ack>, Vec<&Ack>) =
@@ -162,14 +215,18 @@ impl Run {
                             open.insert(session, not);
                         }
                         let named = |ack: &&&Ack| match said {
-                            Told::From(from) => ack.receipt.seq >= *from,
-                            Told::Acknowledged(seq) => ack.receipt.seq == *seq,
+                            Told::From(from) => ack.seq >= *from,
+                            Told::Acknowledged(seq) => ack.seq == *seq,
                         };
                         let wrongly = sound.get(session).into_iter().flatten().filter(named);
                         losses.wrongly.extend(wrongly.map(|ack| told(ack)));
                     }
-                    Event::Fenced { session } => {
-                        losses.fenced += open.remove(session).map_or(0, |acks| acks.len());
+                    Event::Fenced { session, at } => {
+                        let gone = open.remove(session).unwrap_or_default();
+                        let (after, before): (Vec<&Ack>, Vec<&Ack>) =
+                            gone.into_iter().partition(|ack| self.was_lost_by(ack.at, *at));
+                        losses.fenced += before.len();
+                        losses.untold.extend(after.into_iter().map(told));
                     }
                     Event::Odd(_) => {}
                 }
@@ -204,6 +261,14 @@ impl Run {
         found.filter(|_| !self.in_doubt(at))
     }
 
+    /// Whether a record that was acknowledged at one moment, and is lost, was lost at another one already.
+    fn was_lost_by(&self, acknowledged: Instant, at: Instant) -> bool {
+        let (left, last) = &self.histories;
+        let nexts = left.iter().skip(1).map(|left| left.timeline).chain([*last]);
+        let taken_over = nexts.filter_map(|next| self.first_seen(next)).find(|next| acknowledged < *next);
+        taken_over.is_some_and(|taken_over| taken_over < at) && !self.in_doubt(at)
+    }
+
     /// Whether two nodes thought at that moment that they lead: then it is not known who gave a receipt.
     fn in_doubt(&self, at: Instant) -> bool {
         let (left, last) = &self.histories;
@@ -235,11 +300,11 @@ impl Run {
         let mut first: BTreeMap<(&SessionId, u64), Digest> = BTreeMap::new();
         let mut forks = Vec::new();
         for ack in self.acks() {
-            if self.synchronous && ack.receipt.durability != Durability::Flushed {
+            if self.synchronous && ack.level != Durability::Flushed {
                 continue;
             }
-            let digest = *first.entry((&ack.session, ack.receipt.seq)).or_insert(ack.receipt.digest);
-            if digest != ack.receipt.digest && self.synchronous {
+            let digest = *first.entry((&ack.session, ack.seq)).or_insert(ack.digest);
+            if digest != ack.digest && self.synchronous {
                 forks.push(told(ack));
             }
         }
@@ -253,26 +318,56 @@ impl Run {
         forks
     }
 
-    /// Leases that were given after another one, with a smaller token.
+    /// Leases that were given after another one, with a smaller token. Where a server takes over that had not received all,
+    /// its predecessor may still believe that it leads: what that gives to those who have not met the other one is lost.
     fn tokens(&self) -> Vec<String> {
-        let mut claims: Vec<(&SessionId, u64, Instant, Instant)> = self
-            .events()
-            .filter_map(|event| match event {
-                Event::Claimed { session, token, begun, at } => Some((session, *token, *begun, *at)),
-                _ => None,
-            })
-            .collect();
-        claims.sort_by_key(|(_, _, begun, _)| *begun);
+        let mut claims: Vec<Claimed> =
+            self.journals.iter().flat_map(|journal| self.claims(journal)).collect();
+        claims.sort_by_key(|claim| claim.begun);
         let mut back = Vec::new();
-        for (place, (session, token, begun, _)) in claims.iter().enumerate() {
-            let earlier =
-                claims.iter().take(place).filter(|(other, _, _, at)| other == session && at < begun);
-            let most = earlier.map(|(_, token, _, _)| *token).max();
-            if let Some(most) = most.filter(|most| most >= token) {
-                back.push(format!("{session}: {token} after {most}"));
+        for (place, claim) in claims.iter().enumerate() {
+            let earlier = claims
+                .iter()
+                .take(place)
+                .filter(|other| other.session == claim.session && other.at < claim.begun);
+            let Some(most) = earlier.max_by_key(|other| other.token).filter(|most| most.token >= claim.token)
+            else {
+                continue;
+            };
+            let excused = !self.synchronous
+                && most.writer != claim.writer
+                && !claim.has_left_records
+                && self.in_doubt(claim.at);
+            if !excused {
+                let Claimed { session, token, writer, .. } = claim;
+                back.push(format!("{session}: {token} of writer {writer} after {}", most.token));
             }
         }
         back
+    }
+
+    /// The leases of a writer.
+    fn claims<'a>(&self, journal: &'a Journal) -> Vec<Claimed<'a>> {
+        let mut claims: Vec<Claimed<'a>> = Vec::new();
+        for event in &journal.events {
+            match event {
+                Event::Claimed { session, token, begun, at } => claims.push(Claimed {
+                    writer: journal.writer,
+                    session,
+                    token: *token,
+                    begun: *begun,
+                    at: *at,
+                    has_left_records: false,
+                }),
+                Event::Kept(ack) if self.holds(ack) => {
+                    if let Some(claim) = claims.last_mut() {
+                        claim.has_left_records = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        claims
     }
 
     fn other_logs(&self) -> Vec<String> {
@@ -296,7 +391,7 @@ impl Run {
 }
 
 fn level(ack: &Ack) -> usize {
-    match ack.receipt.durability {
+    match ack.level {
         Durability::Flushed => 0,
         Durability::Committed => 1,
         Durability::Buffered => 2,
@@ -304,6 +399,6 @@ fn level(ack: &Ack) -> usize {
 }
 
 fn told(ack: &Ack) -> String {
-    let Ack { session, label, receipt, .. } = ack;
-    format!("record {} of {session}, {label:?}, {}", receipt.seq, receipt.durability)
+    let Ack { session, label, seq, level, .. } = ack;
+    format!("record {seq} of {session}, {label:?}, {level}")
 }

@@ -74,7 +74,7 @@ impl Writer {
         chance: Chance,
         signal: watch::Receiver<Signal>,
     ) -> Self {
-        let journal = Journal { writer: number, events: Vec::new(), longest: Duration::ZERO };
+        let journal = Journal { writer: number, events: Vec::new() };
         Writer { number, store, chance, signal, journal, labels: 0, since: None }
     }
 
@@ -188,22 +188,31 @@ impl Writer {
             match appended {
                 Ok(receipt) => {
                     let waited = self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
-                    self.journal.longest = self.journal.longest.max(waited);
-                    let label = next.label;
-                    let ack = Ack { session: session.clone(), label, receipt, at: Instant::now() };
-                    self.journal.events.push(Event::Kept(ack));
+                    self.journal.events.push(Event::Kept(Ack {
+                        session: session.clone(),
+                        label: next.label,
+                        seq: receipt.seq,
+                        digest: receipt.digest,
+                        level: receipt.durability,
+                        waited,
+                        at: Instant::now(),
+                    }));
                     place = Some(Position { seq: receipt.seq, head: at.head });
                     written += 1;
                     let pause = self.chance.millis(2, 40);
                     tokio::time::sleep(pause).await;
                 }
                 Err(StoreError::Fenced { .. }) => {
-                    self.journal.events.push(Event::Fenced { session });
+                    self.journal.events.push(Event::Fenced { session, at: Instant::now() });
                     return End::Fenced;
                 }
                 Err(error) => {
                     if let Some(told) = lost(&error) {
-                        self.journal.events.push(Event::Lost { session: session.clone(), told });
+                        self.journal.events.push(Event::Lost {
+                            session: session.clone(),
+                            told,
+                            at: Instant::now(),
+                        });
                         place = None;
                     } else if matches!(error, StoreError::Conflict { .. }) {
                         place = None;
@@ -263,7 +272,6 @@ impl Writer {
     }
 
     fn odd(&mut self, what: &str) {
-        println!("writer {}: {what}", self.number);
         self.journal.events.push(Event::Odd(what.to_owned()));
     }
 }
