@@ -120,6 +120,12 @@ impl Target {
         self.settings.notify
     }
 
+    /// Begins with another host next time: the last one was not what it seemed to be.
+    pub(super) fn pass_over(&self) {
+        let next = (self.last.load(Ordering::Relaxed) + 1) % self.settings.hosts.len().max(1);
+        self.last.store(next, Ordering::Relaxed);
+    }
+
     /// Connects to the first host that answers and is what is wanted.
     pub(super) async fn connect(&self) -> Result<Connected, Fault> {
         let mut troubles: Vec<(&Host, Trouble)> = Vec::new();

@@ -154,6 +154,8 @@ impl Held {
                         self.forget_place();
                         self.look_up().await.map(drop).or_else(|error| match error {
                             StoreError::AcknowledgedLost { .. } | StoreError::BufferLost { .. } => Err(error),
+                            // It cannot be said yet, and the next append asks again.
+                            StoreError::Busy { .. } | StoreError::Io { .. } => Err(error),
                             _ => Ok(()),
                         })?;
                     }
@@ -324,7 +326,7 @@ impl Held {
                 Compared::Again => continue,
                 Compared::Lost(error) => return Err(error),
             };
-            if let Some(error) = self.missing(&found, known).await {
+            if let Some(error) = self.missing(&found, known).await? {
                 // Said once: what is there now is what the next append goes on from.
                 self.line().known = found.ok();
                 return Err(error);
@@ -360,19 +362,23 @@ impl Held {
     }
 
     /// Returns the error of a session that has less than was acknowledged.
-    async fn missing(&self, found: &Result<Place, StoreError>, known: Option<Place>) -> Option<StoreError> {
-        let known = known?.tally;
+    async fn missing(
+        &self,
+        found: &Result<Place, StoreError>,
+        known: Option<Place>,
+    ) -> Result<Option<StoreError>, StoreError> {
+        let Some(Place { tally: known, .. }) = known else { return Ok(None) };
         let is_there = match found {
             Ok(Place { tally, .. }) if tally.seq == known.seq => tally.digest == known.digest,
             Ok(Place { tally, .. }) => tally.seq > known.seq,
             // Whoever took it over went on from what the server had.
             Err(StoreError::Fenced { .. }) => {
-                self.store.has_record(&self.session, known.seq, &known.digest).await.unwrap_or(true)
+                self.store.has_record(&self.session, known.seq, &known.digest).await?
             }
             Err(_) => true,
         };
         let session = self.session.clone();
-        (!is_there).then_some(StoreError::AcknowledgedLost { session, seq: known.seq })
+        Ok((!is_there).then_some(StoreError::AcknowledgedLost { session, seq: known.seq }))
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {

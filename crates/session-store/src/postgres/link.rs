@@ -15,6 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Error, Row};
 
 use super::bind::{Bind, get};
+use super::branch::Branch;
 use super::connect::{Connected, Connection};
 use super::fault::{Fault, FaultKind};
 use super::links::Links;
@@ -66,6 +67,8 @@ pub(super) struct Open {
     pub(super) flushes: bool,
     /// Whether the server itself is at the other end, and no pooler.
     pub(super) is_direct: bool,
+    /// Where it tells.
+    pub(super) branch: Option<Branch>,
 }
 
 /// What the server warned of, since somebody last looked.
@@ -98,13 +101,17 @@ impl Open {
         let Connected { client, connection, .. } = connected;
         let warned = Warned::default();
         let driver = Driver(runtime.spawn(drive(connection, Arc::clone(&warned), told)));
-        Open { client, driver, warned, level: None, flushes: false, is_direct: false }
+        Open { client, driver, warned, level: None, flushes: false, is_direct: false, branch: None }
     }
 
     /// Asks what kind of server it is; returns the encoding of the database.
     pub(super) async fn ask(&mut self, place: &str) -> Result<String, Fault> {
         let fault = |error: Error| Fault::of(place, &error);
-        let found = self.client.query_typed(ABOUT, &[]).await.map_err(fault)?;
+        // Both in one trip; what has no timeline works all the same.
+        let (found, branch) =
+            tokio::join!(self.client.query_typed(ABOUT, &[]), self.client.query_typed(Branch::QUERY, &[]));
+        let found = found.map_err(fault)?;
+        self.branch = branch.ok().and_then(|rows| Branch::of(&rows));
         let row =
             found.first().ok_or_else(|| Fault::corrupt(place, "it does not say what it is".to_owned()))?;
         let version: i64 = row.try_get("version").map_err(fault)?;
@@ -261,11 +268,7 @@ impl Link {
     /// Runs statements without arguments, all in one go.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), Fault> {
         let sql = sql.replace('@', self.home.schema());
-        let done = self.open.client.batch_execute(&sql);
-        match tokio::time::timeout(self.home.statement_timeout(), done).await {
-            Ok(done) => done.map_err(|error| Fault::of(self.home.place(), &error)),
-            Err(_) => Err(self.silent()),
-        }
+        self.answered(self.open.client.batch_execute(&sql)).await
     }
 
     async fn send(
@@ -279,10 +282,7 @@ impl Link {
             *self.open.warned.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         let sent = pipeline(&self.open.client, self.home.schema(), begin, statements, commit);
-        let found = match tokio::time::timeout(self.home.statement_timeout(), sent).await {
-            Ok(found) => found.map_err(|error| Fault::of(self.home.place(), &error))?,
-            Err(_) => return Err(self.silent()),
-        };
+        let found = self.answered(sent).await?;
         if commit && self.open.level.take() == Some(Level::Flushed) {
             // Committed, but perhaps nowhere else: as if the answer had been lost.
             let warned = self.open.warned.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -294,6 +294,25 @@ impl Link {
             }
         }
         Ok(found)
+    }
+
+    /// Waits for an answer, unless another server takes over meanwhile: then this one has none that counts.
+    async fn answered<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Fault> {
+        let answer = tokio::time::timeout(self.home.statement_timeout(), answer);
+        tokio::select! {
+            biased;
+            reason = self.home.overtaken(self.open.branch) => {
+                let error = StoreError::Io { place: self.place().to_owned(), reason };
+                Err(Fault { error, kind: FaultKind::Lost })
+            }
+            answer = answer => match answer {
+                Ok(answer) => {
+                    self.home.hear(self.open.branch);
+                    answer.map_err(|error| Fault::of(self.home.place(), &error))
+                }
+                Err(_) => Err(self.silent()),
+            },
+        }
     }
 
     fn silent(&self) -> Fault {

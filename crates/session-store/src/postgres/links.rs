@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
 use super::bind::Bind;
+use super::branch::Branch;
 use super::connect::Target;
 use super::fault::{Fault, FaultKind};
 use super::link::{Link, Open};
@@ -19,6 +20,9 @@ use crate::StoreError;
 
 /// A connection that nobody used for so long is closed.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// A server that took over and then was not heard of for so long is no reason any more to refuse its predecessor.
+const SILENT: Duration = Duration::from_secs(60);
 
 /// A connection that rested for longer is asked for a sign of life where a lost answer would leave something open.
 const DOUBT: Duration = Duration::from_millis(500);
@@ -43,6 +47,9 @@ pub(super) struct Links {
     runtime: Handle,
     /// Found out when the store is opened.
     spread: OnceLock<Spread>,
+    /// The newest timeline that a server was on, and when one on it was last heard of.
+    newest: watch::Sender<Option<Branch>>,
+    heard: Mutex<Instant>,
 }
 
 #[derive(Default)]
@@ -72,6 +79,8 @@ impl Links {
             given_back: Notify::new(),
             runtime,
             spread: OnceLock::new(),
+            newest: watch::Sender::new(None),
+            heard: Mutex::new(Instant::now()),
         }
     }
 
@@ -123,7 +132,7 @@ impl Links {
         let Ok(Ok(seat)) = seat else { return Err(self.unreachable()) };
         let mut pause = PAUSE;
         loop {
-            let rested = self.idle().rested.pop();
+            let rested = self.believed();
             if let Some((since, open)) = rested {
                 return Ok(self.link(open, since.elapsed(), Some(seat)));
             }
@@ -141,6 +150,14 @@ impl Links {
         }
     }
 
+    /// Takes a connection that rests and whose server no other has taken over from.
+    fn believed(&self) -> Option<(Instant, Open)> {
+        let newest = *self.newest.borrow();
+        let mut idle = self.idle();
+        idle.rested.retain(|(_, open)| !open.branch.is_some_and(|branch| branch.is_behind(newest)));
+        idle.rested.pop()
+    }
+
     /// Makes a connection beyond the number, for what must neither wait behind others nor trust what they left.
     pub(super) async fn make(self: &Arc<Self>, within: Duration) -> Result<Link, Fault> {
         let (open, _) = self.connect(Instant::now() + within, true).await?;
@@ -152,9 +169,7 @@ impl Links {
         self: &Arc<Self>,
         told: mpsc::UnboundedSender<String>,
     ) -> Result<Link, Fault> {
-        let connected = self.target.connect().await?;
-        let mut open = Open::new(connected, &self.runtime, Some(told));
-        open.ask(&self.place).await?;
+        let (open, _) = self.connect_once(Some(told)).await?;
         Ok(self.link(open, Duration::ZERO, None))
     }
 
@@ -218,7 +233,7 @@ impl Links {
         deadline: Instant,
         patient: bool,
     ) -> Result<Result<(Open, String), Fault>, Fault> {
-        let fault = match tokio::time::timeout_at(deadline, self.connect_once()).await {
+        let fault = match tokio::time::timeout_at(deadline, self.connect_once(None)).await {
             Ok(Ok(open)) => return Ok(Ok(open)),
             Ok(Err(fault)) => fault,
             Err(_) => return Err(self.unreachable()),
@@ -228,11 +243,60 @@ impl Links {
         if comes { Ok(Err(fault)) } else { Err(fault) }
     }
 
-    async fn connect_once(&self) -> Result<(Open, String), Fault> {
+    async fn connect_once(
+        &self,
+        told: Option<mpsc::UnboundedSender<String>>,
+    ) -> Result<(Open, String), Fault> {
         let connected = self.target.connect().await?;
-        let mut open = Open::new(connected, &self.runtime, None);
+        let mut open = Open::new(connected, &self.runtime, told);
         let encoding = open.ask(&self.place).await?;
+        if let Some(branch) = open.branch {
+            self.meet(branch)?;
+        }
         Ok((open, encoding))
+    }
+
+    /// Holds a server's timeline against the newest one that was met.
+    fn meet(&self, branch: Branch) -> Result<(), Fault> {
+        let newest = *self.newest.borrow();
+        if branch.is_behind(newest) && self.heard().elapsed() < SILENT {
+            self.target.pass_over();
+            let error = StoreError::Io { place: self.place.clone(), reason: branch.told(newest) };
+            return Err(Fault { error, kind: FaultKind::ReadOnly });
+        }
+        // One that took over and was given up again may have been the newest: then the older one is what there is.
+        self.newest.send_if_modified(|known| {
+            let is_news = *known == newest && *known != Some(branch);
+            if is_news {
+                *known = Some(branch);
+            }
+            is_news
+        });
+        self.hear(Some(branch));
+        Ok(())
+    }
+
+    /// Notes that a server has answered.
+    pub(super) fn hear(&self, branch: Option<Branch>) {
+        if branch.is_some() && branch == *self.newest.borrow() {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+    }
+
+    fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a server has taken over from the one of a connection, and returns that in words.
+    pub(super) async fn overtaken(&self, branch: Option<Branch>) -> String {
+        let Some(branch) = branch else { return std::future::pending().await };
+        let mut newest = self.newest.subscribe();
+        let taken = newest.wait_for(|newest| branch.is_behind(*newest)).await.map(|newest| *newest);
+        match taken {
+            Ok(newest) => branch.told(newest),
+            // The sender is ours: it cannot be gone.
+            Err(_) => std::future::pending().await,
+        }
     }
 
     fn unreachable(&self) -> Fault {

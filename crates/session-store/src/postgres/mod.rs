@@ -4,6 +4,7 @@
 
 mod admin;
 mod bind;
+mod branch;
 mod channel;
 mod collecting;
 mod connect;

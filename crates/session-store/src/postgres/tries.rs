@@ -76,6 +76,11 @@ impl Tries {
                 }
                 tokio::time::sleep(PAUSE).await;
             }
+            FaultKind::Silent => {
+                // What rests may have died in the same silence.
+                links.distrust();
+                return Err(self.end(error));
+            }
             _ => return Err(self.end(error)),
         }
         Ok(())

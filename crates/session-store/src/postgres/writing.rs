@@ -104,7 +104,10 @@ impl Inner {
                     }
                     failed.extend(not);
                 }
-                Err(Fault { error, kind: FaultKind::Unreachable | FaultKind::Silent }) => {
+                Err(Fault { error, kind: kind @ (FaultKind::Unreachable | FaultKind::Silent) }) => {
+                    if kind == FaultKind::Silent {
+                        self.links.distrust();
+                    }
                     for flight in together {
                         flight.held.land_all(flight.jobs, &error);
                     }
