@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use tokio::task::JoinSet;
+
 use super::bind::{Bind, get};
 use super::fault::{Fault, FaultKind, same};
 use super::leases::{Grant, STANDING, Standing};
@@ -120,13 +122,13 @@ impl Inner {
                 Err(_) => failed.extend(together),
             }
         }
-        let mut away = None;
+        // At once, since one whose row others hold for long must not keep the rest waiting.
+        let mut alone = JoinSet::new();
         for flight in failed {
-            match &away {
-                Some(error) => flight.held.land_all(flight.jobs, flight.open.as_ref().unwrap_or(error)),
-                None => away = self.write_alone(flight).await,
-            }
+            let store = Arc::clone(self);
+            alone.spawn_on(async move { store.write_alone(flight).await }, &self.runtime);
         }
+        while alone.join_next().await.is_some() {}
     }
 
     async fn write_together(
@@ -142,15 +144,16 @@ impl Inner {
         Ok((moved, level))
     }
 
-    /// Writes the batches of one session one after the other; returns the error that will hit the others too.
-    async fn write_alone(self: &Arc<Self>, flight: Flight) -> Option<StoreError> {
+    /// Writes the batches of one session one after the other.
+    async fn write_alone(self: &Arc<Self>, flight: Flight) {
         let Flight { held, jobs, mut open } = flight;
+        let was_sent = open.is_some();
         let mut results = Vec::with_capacity(jobs.len());
         let mut away: Option<StoreError> = None;
         while let Some((job, more)) = jobs.get(results.len()..).and_then(<[Job]>::split_first) {
             let written = match &away {
                 Some(error) => Err(same(error)),
-                None => self.write_one(&held, job, more, open.take()).await,
+                None => self.write_one(&held, job, more, open.take(), was_sent).await,
             };
             if let Err(error @ (StoreError::Busy { .. } | StoreError::Io { .. })) = &written {
                 away.get_or_insert_with(|| same(error));
@@ -161,17 +164,17 @@ impl Inner {
             }
         }
         held.land(jobs.into_iter().zip(results).collect());
-        away
     }
 
     /// Writes a job. Returns also how many of those that follow it are found to be written with it: they may have been
-    /// sent together, and the answer was lost.
+    /// sent together, and the answer was lost; `was_sent` says that.
     async fn write_one(
         self: &Arc<Self>,
         held: &Held,
         job: &Job,
         more: &[Job],
         open: Option<StoreError>,
+        was_sent: bool,
     ) -> Result<(usize, Durability), StoreError> {
         let mut tries = Tries::going_on(open);
         // A row that was moved by nobody we know of between two looks at it.
@@ -184,6 +187,24 @@ impl Inner {
                     link.keep();
                     self.tell(&held.session);
                     return Ok((with_it, level));
+                }
+                Ok(Verdict::Refused(error @ StoreError::Fenced { .. })) if was_sent || tries.is_open() => {
+                    // Who took the session over may have gone on from what this one has written.
+                    match is_below(&mut link, held, job).await {
+                        Ok(true) => {
+                            let level = level(&link, std::iter::once(job));
+                            link.keep();
+                            return Ok((0, level));
+                        }
+                        Ok(false) => {
+                            link.keep();
+                            return Err(error);
+                        }
+                        Err(fault) => {
+                            drop(link);
+                            tries.after(fault, &self.links).await?;
+                        }
+                    }
                 }
                 Ok(Verdict::Refused(error)) => {
                     link.keep();
@@ -288,6 +309,24 @@ async fn write_once(link: &mut Link, held: &Held, job: &Job, more: &[Job]) -> Re
         Err(error) => Verdict::Refused(error),
         Ok(()) => Verdict::Puzzle,
     })
+}
+
+/// Whether a session has what a job adds, below what others have written since.
+async fn is_below(link: &mut Link, held: &Held, job: &Job) -> Result<bool, Fault> {
+    let last = &job.after.tally;
+    if last.seq == job.base.tally.seq {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM @records WHERE session = $1 AND seq = $2 AND digest = $3";
+    let bind =
+        Bind::new().session(&held.session).with(stored(last.seq)).with(last.digest.as_bytes().as_slice());
+    if link.rows(sql, bind).await?.is_empty() {
+        return Ok(false);
+    }
+    match job.durability == Durability::Flushed {
+        true => rows::flush_after(link, &held.session).await,
+        false => Ok(true),
+    }
 }
 
 pub(super) async fn look(
