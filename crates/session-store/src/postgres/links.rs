@@ -169,7 +169,8 @@ impl Links {
         self: &Arc<Self>,
         told: mpsc::UnboundedSender<String>,
     ) -> Result<Link, Fault> {
-        let (open, _) = self.connect_once(Some(told)).await?;
+        let connected = tokio::time::timeout(self.patience, self.connect_once(Some(told))).await;
+        let (open, _) = connected.unwrap_or_else(|_| Err(self.unreachable()))?;
         Ok(self.link(open, Duration::ZERO, None))
     }
 
@@ -249,7 +250,11 @@ impl Links {
     ) -> Result<(Open, String), Fault> {
         let connected = self.target.connect().await?;
         let mut open = Open::new(connected, &self.runtime, told);
-        let encoding = open.ask(&self.place).await?;
+        let encoding = open.ask(&self.place).await.map_err(|fault| match fault.kind {
+            // There is a server that lets us in: another connection may last.
+            FaultKind::Lost => Fault { kind: FaultKind::Unreachable, ..fault },
+            _ => fault,
+        })?;
         if let Some(branch) = open.branch {
             self.meet(branch)?;
         }

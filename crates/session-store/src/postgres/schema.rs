@@ -133,7 +133,7 @@ pub(super) async fn make(link: &mut Link, schema: &str) -> Result<Result<Schema,
 
 /// Whether the catalog of the database has what was to be made already; `pg_` begins the names of its own keys.
 fn is_second(fault: &Fault) -> bool {
-    let is_of_catalog = |reason: &str| reason.contains("\"pg_");
+    let is_of_catalog = |reason: &str| reason.contains("\"pg_") || reason.ends_with("already exists");
     fault.kind == FaultKind::Collision
         || matches!(&fault.error, StoreError::Database { reason, .. } if is_of_catalog(reason))
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::Inner;
 use super::bind::{Bind, Uuid};
 use super::channel::Channel;
-use super::fault::Fault;
+use super::fault::{Fault, FaultKind};
 use super::link::{Level, Link};
 use super::links::Links;
 use super::rows;
@@ -181,12 +181,23 @@ impl Waiting {
             ));
         }
         let listen = format!("LISTEN \"{}\"", self.channel.name);
-        if let Err(Fault { error, .. }) = link.run(&listen).await {
-            return Err(refused(&format!("notifications cannot be had: {error}")));
+        if let Err(Fault { error, kind }) = link.run(&listen).await {
+            // What broke at it may be there next time.
+            return Err(match kind {
+                FaultKind::Refused | FaultKind::Unsupported => {
+                    refused(&format!("notifications cannot be had: {error}"))
+                }
+                _ => error,
+            });
         }
         self.ping().await.map_err(|fault| fault.error)?;
         match tokio::time::timeout(ARRIVES, hears.recv()).await {
             Ok(Some(_)) => Ok((link, hears)),
+            // Nothing stands between: it is slow, or has just gone.
+            _ if link.is_direct() => {
+                let reason = "a notification of our own does not arrive".to_owned();
+                Err(StoreError::Io { place: self.links.place().to_owned(), reason })
+            }
             _ => Err(refused("a notification of our own does not arrive: a pooler gives it to others")),
         }
     }
