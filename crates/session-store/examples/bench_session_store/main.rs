@@ -43,7 +43,9 @@ fn main() -> Outcome<()> {
             }
             #[cfg(feature = "postgres")]
             ["hammer", how, url, schema] => teams::hammer(how, url, schema).await,
-            _ => Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow, teams or sqlite".into()),
+            _ => {
+                Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow, teams or sqlite".into())
+            }
         }
     })
 }
