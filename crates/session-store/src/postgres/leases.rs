@@ -23,6 +23,9 @@ use super::tries::attempt;
 use super::{Inner, schema, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
 
+/// How many claims one statement ends.
+const MOST: usize = 1024;
+
 /// The owners that live in this process. What they have given back counts as free at once, although the server hears of
 /// it a little later.
 static OWNERS: Mutex<BTreeMap<String, Weak<Claims>>> = Mutex::new(BTreeMap::new());
@@ -40,6 +43,8 @@ struct Claimed {
     live: BTreeSet<i64>,
     // Claims whose end the server was not told yet.
     ended: Vec<(SessionId, i64)>,
+    // Whether the server is being told.
+    telling: bool,
 }
 
 impl Claims {
@@ -184,22 +189,35 @@ impl Inner {
     }
 
     pub(super) fn tell_ended(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.claims.open().telling, true) {
+            return;
+        }
         let store = Arc::clone(self);
         // What fails now is told with the next sign of life.
         self.runtime.spawn(async move { store.release().await });
     }
 
-    /// Tells the server which claims have ended.
+    /// Tells the server which claims have ended, until none is left.
     pub(super) async fn release(self: &Arc<Self>) -> Result<(), StoreError> {
         let Some(owner) = self.owner.get() else { return Ok(()) };
-        let ended = self.claims.open().ended.clone();
-        if ended.is_empty() {
-            return Ok(());
+        loop {
+            let ended: Vec<(SessionId, i64)> = {
+                let mut claimed = self.claims.open();
+                claimed.telling = !claimed.ended.is_empty();
+                claimed.ended.iter().take(MOST).cloned().collect()
+            };
+            if ended.is_empty() {
+                return Ok(());
+            }
+            let released = attempt!(self.links, |link| release_in(&mut link, owner, &ended));
+            let mut claimed = self.claims.open();
+            if let Err(error) = released {
+                claimed.telling = false;
+                return Err(error);
+            }
+            let told: BTreeSet<i64> = ended.iter().map(|(_, claim)| *claim).collect();
+            claimed.ended.retain(|(_, claim)| !told.contains(claim));
         }
-        attempt!(self.links, |link| release_in(&mut link, owner, &ended))?;
-        let told: BTreeSet<i64> = ended.iter().map(|(_, claim)| *claim).collect();
-        self.claims.open().ended.retain(|(_, claim)| !told.contains(claim));
-        Ok(())
     }
 
     /// Returns our name as an owner, which begins to show signs of life now.

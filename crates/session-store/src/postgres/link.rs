@@ -4,6 +4,7 @@
 //! settings along, statements have no names, and what belongs together is sent together.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -138,13 +139,18 @@ impl Open {
     }
 }
 
+/// The routine of the server that warns for `RAISE WARNING` (`pl_exec.c`, PostgreSQL 15).
+const RAISE: &str = "exec_stmt_raise";
+
 /// Moves the bytes of a connection until it ends, and remembers what the server warns of.
 async fn drive(mut wire: Connection, warned: Warned, told: Option<mpsc::UnboundedSender<String>>) {
     while let Some(Ok(message)) = std::future::poll_fn(|context| wire.poll_message(context)).await {
         match message {
             AsyncMessage::Notice(notice)
                 if notice.parsed_severity() == Some(Severity::Warning)
-                    && ["01000", "57P01"].contains(&notice.code().code()) =>
+                    && ["01000", "57P01"].contains(&notice.code().code())
+                    // Triggers of others may warn as they like.
+                    && notice.routine() != Some(RAISE) =>
             {
                 let mut warned = warned.lock().unwrap_or_else(PoisonError::into_inner);
                 warned.get_or_insert(notice.message().to_owned());
@@ -182,12 +188,9 @@ impl Link {
         self.open.is_direct
     }
 
-    /// Asks a pooler whether it allows transactions.
+    /// Asks whether transactions can be begun as all of them are.
     pub(super) async fn must_allow_transactions(&mut self) -> Result<(), Fault> {
-        if self.is_direct() {
-            return Ok(());
-        }
-        // One that allows none says so and hangs up; its words are lost if more was sent meanwhile.
+        // A pooler that allows none says so and hangs up; its words are lost if more was sent meanwhile.
         self.begin(Level::Committed, Vec::new()).await?;
         self.run("ROLLBACK").await
     }
@@ -281,8 +284,19 @@ impl Link {
             self.open.level = begin;
             *self.open.warned.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        let sent = pipeline(&self.open.client, self.home.schema(), begin, statements, commit);
-        let found = self.answered(sent).await?;
+        let outside = AtomicBool::new(false);
+        let sent = pipeline(&self.open.client, self.home.schema(), begin, statements, commit, &outside);
+        let found = self.answered(sent).await.map_err(|fault| match fault.kind {
+            FaultKind::Refused | FaultKind::Unsupported if outside.load(Ordering::Relaxed) => {
+                let reason = format!(
+                    "no transaction was begun ({}), and what was sent with it may have been done without one",
+                    fault.error
+                );
+                let error = StoreError::Io { place: self.place().to_owned(), reason };
+                Fault { error, kind: FaultKind::Lost }
+            }
+            _ => fault,
+        })?;
         if commit && self.open.level.take() == Some(Level::Flushed) {
             // Committed, but perhaps nowhere else: as if the answer had been lost.
             let warned = self.open.warned.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -323,12 +337,14 @@ impl Link {
 }
 
 /// Sends everything before it waits for the first answer. A statement that cannot be sent ends it before the commit is.
+/// `outside` is set where no transaction was begun for what was sent.
 async fn pipeline(
     client: &Client,
     schema: &str,
     begin: Option<Level>,
     statements: Vec<Statement<'_>>,
     commit: bool,
+    outside: &AtomicBool,
 ) -> Result<Vec<Vec<Row>>, Error> {
     let mut begun = pin!(async {
         match begin {
@@ -357,9 +373,13 @@ async fn pipeline(
         }
     });
     let last = begin_early(committed.as_mut()).await;
-    match first {
-        Some(result) => result?,
-        None => begun.await?,
+    let is_begun = match first {
+        Some(result) => result,
+        None => begun.await,
+    };
+    if let Err(error) = is_begun {
+        outside.store(!under_way.is_empty(), Ordering::Relaxed);
+        return Err(error);
     }
     let mut found = Vec::with_capacity(under_way.len());
     for (statement, early) in under_way {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Inner;
 use super::bind::Bind;
@@ -17,6 +17,9 @@ use crate::SessionId;
 
 /// How long changes are gathered after some were told.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// For how long nothing is told after the server has refused it: its queue may be full, or a setting of the role too small.
+const REFUSED: Duration = Duration::from_secs(60);
 
 /// How many sessions one statement tells of.
 const MOST: usize = 1024;
@@ -37,6 +40,8 @@ struct Untold {
     busy: bool,
     /// The server has no notifications, or they are not wanted.
     off: bool,
+    /// Until when nothing is told, because the server refused it.
+    until: Option<Instant>,
 }
 
 impl Telling {
@@ -68,7 +73,7 @@ impl Inner {
     pub(super) fn tell(self: &Arc<Self>, session: &SessionId) {
         self.waiting.ring(&self.channel.word_of(session));
         let mut untold = self.telling.open();
-        if untold.off {
+        if untold.off || untold.until.is_some_and(|until| Instant::now() < until) {
             return;
         }
         untold.sessions.insert(session.clone());
@@ -95,11 +100,11 @@ impl Inner {
             link.keep();
             Ok::<(), Fault>(())
         };
-        if let Err(fault) = told.await
-            && let FaultKind::Refused | FaultKind::Unsupported = fault.kind
-        {
+        match told.await.map_err(|fault| fault.kind) {
             // An engine without them.
-            self.telling.turn_off();
+            Err(FaultKind::Unsupported) => self.telling.turn_off(),
+            Err(FaultKind::Refused) => self.telling.open().until = Some(Instant::now() + REFUSED),
+            _ => {}
         }
         true
     }
