@@ -165,9 +165,13 @@ impl Postgres {
         Postgres { name, runtime: runtime(), url, way }
     }
 
-    #[expect(clippy::print_stdout, reason = "whoever runs it by hand wants to see the report")]
     fn keeps_every_promise(&self) {
-        let report = kit::run(self, &options());
+        self.keeps_every_promise_with(&options());
+    }
+
+    #[expect(clippy::print_stdout, reason = "whoever runs it by hand wants to see the report")]
+    fn keeps_every_promise_with(&self, options: &Options) {
+        let report = kit::run(self, options);
         println!("{report}");
         assert!(report.is_ok(), "{report}");
     }
@@ -247,6 +251,17 @@ fn options() -> Options {
         options.cases = cases;
     }
     options
+}
+
+/// Less of what is random, for one of several ways to the same server.
+fn few() -> Options {
+    let mut few = options();
+    if std::env::var_os("TRUNKLINE_KIT_CASES").is_none() {
+        few.cases = few.cases.min(4);
+        few.kills = 1;
+        few.batches = 8;
+    }
+    few
 }
 
 /// `TRUNKLINE_KIT_SEED`, for those who try others.

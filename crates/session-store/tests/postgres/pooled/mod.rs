@@ -9,7 +9,7 @@ mod leaks;
 mod refused;
 mod trips;
 
-use super::{Postgres, server, skipped};
+use super::{Postgres, few, server, skipped};
 
 /// The way through a pool in transaction mode: each transaction may run on another of four backends.
 const TRANSACTION: &str = "TRUNKLINE_TEST_POSTGRES_POOLED";
@@ -28,11 +28,11 @@ fn way(variable: &str) -> Option<String> {
 #[test]
 fn postgres_keeps_every_promise_through_a_pool_of_transactions() {
     let (Some(url), Some(way)) = (server(), way(TRANSACTION)) else { return };
-    Postgres::by("postgres through a pool of transactions", url, way).keeps_every_promise();
+    Postgres::by("postgres through a pool of transactions", url, way).keeps_every_promise_with(&few());
 }
 
 #[test]
 fn postgres_keeps_every_promise_through_a_pool_of_sessions() {
     let (Some(url), Some(way)) = (server(), way(SESSION)) else { return };
-    Postgres::by("postgres through a pool of sessions", url, way).keeps_every_promise();
+    Postgres::by("postgres through a pool of sessions", url, way).keeps_every_promise_with(&few());
 }

@@ -149,7 +149,7 @@ async fn the_number_of_sessions_and_connections_has_a_limit() {
             async move { team.tries("SELECT pg_sleep(1)").await }
         }));
     }
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let said = team.tries("SELECT 1").await.unwrap_err();
     assert!(said.contains("too many connections"), "{said}");
     for one in open {
