@@ -2,9 +2,9 @@
 
 use trunkline_session_store::Distributed;
 
+use super::is_agreed;
 use crate::args::store::DistributeArgs;
 use crate::desk::place::Place;
-use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::style::{DIM, paint};
@@ -25,16 +25,14 @@ pub(super) async fn run(args: &DistributeArgs, place: &Place) -> Result<Exit, Fa
     if !args.yes {
         tell(WHAT);
     }
-    match agreed(args.yes, "distribute the store?") {
-        Answer::Yes => {}
-        Answer::No => {
-            tell("nothing was changed\n");
-            return Ok(Exit::Failure);
-        }
-        Answer::Nobody => {
-            return Err(Fault::usage("no terminal to ask at, and nothing is distributed unasked")
-                .hint(format!("agree to it beforehand: {}", place.command("store distribute --yes"))));
-        }
+    if !is_agreed(
+        args.yes,
+        "distribute the store?",
+        "nothing is distributed",
+        "store distribute --yes",
+        place,
+    )? {
+        return Ok(Exit::Failure);
     }
     let done = admin.distribute(|table| tell(&paint(DIM, &format!("  {}\n", one_line(table, 80))))).await;
     admin.close().await;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use trunkline_session_store::{Migrate, Migration, MigrationProgress, StoreOwner};
 
+use super::is_agreed;
 use super::status::writer;
 use crate::args::store::MigrateArgs;
 use crate::desk::place::Place;
-use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::duration;
 use crate::term::out;
@@ -32,16 +32,14 @@ pub(super) async fn run(args: &MigrateArgs, place: &Place) -> Result<Exit, Fault
     if !args.yes {
         tell(&shown);
     }
-    match agreed(args.yes, "bring the store to the newest version?") {
-        Answer::Yes => {}
-        Answer::No => {
-            tell("nothing was changed\n");
-            return Ok(Exit::Failure);
-        }
-        Answer::Nobody => {
-            return Err(Fault::usage("no terminal to ask at, and nothing is migrated unasked")
-                .hint(format!("agree to it beforehand: {}", place.command("store migrate --yes"))));
-        }
+    if !is_agreed(
+        args.yes,
+        "bring the store to the newest version?",
+        "nothing is migrated",
+        "store migrate --yes",
+        place,
+    )? {
+        return Ok(Exit::Failure);
     }
     let mut told = Told::default();
     let migration = admin.migrate(&Migrate::new().wait(wait), |progress| told.tell(&progress)).await;

@@ -7,12 +7,12 @@ use serde_json::json;
 use trunkline_runtime::across;
 use trunkline_session_store::{PostgresAdmin, Team, TeamLimits};
 
+use super::is_agreed;
 use crate::args::store::{GrantArgs, RevokeArgs, TeamPruneArgs};
 use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::desk::standing::unsettled;
 use crate::files::new_file;
-use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::{age, size};
 use crate::term::out;
@@ -191,17 +191,14 @@ pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, F
         tell(&format!("{} would be deleted\n", count(sum, "session")));
         return Ok(Exit::Done);
     }
-    match agreed(args.yes, &format!("delete {}?", count(sum, "session"))) {
-        Answer::Yes => {}
-        Answer::No => {
-            tell("nothing was deleted\n");
-            return Ok(Exit::Failure);
-        }
-        Answer::Nobody => {
-            return Err(Fault::usage(
-                "nothing was deleted: say --yes where nobody can be asked, or --dry-run",
-            ));
-        }
+    if !is_agreed(
+        args.yes,
+        &format!("delete {}?", count(sum, "session")),
+        "nothing is deleted",
+        "store prune --yes",
+        place,
+    )? {
+        return Ok(Exit::Failure);
     }
     let mut deleted = 0;
     for admin in admins {
@@ -214,7 +211,7 @@ pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, F
 
 /// Returns how many sessions have had their time, and how many were deleted.
 async fn retain(admin: &PostgresAdmin, dry_run: bool) -> Result<(usize, u64), Fault> {
-    // Where something is open that somebody has to decide, nothing goes.
+    // Where a decision is open, nothing goes.
     let keep: Vec<_> = unsettled().chain([across::open_runs()]).collect();
     let retained = admin.retain(&keep, now(), dry_run).await?;
     Ok((retained.expired.len(), retained.deleted))
@@ -228,17 +225,9 @@ pub(super) async fn revoke(args: &RevokeArgs, place: &Place) -> Result<Exit, Fau
             .hint(format!("the teams there are: {}", place.command("store teams"))));
     };
     tell(&format!("{}: {}\n", team.name, used(&team)));
-    match agreed(args.yes, "remove the team with all its sessions?") {
-        Answer::Yes => {}
-        Answer::No => {
-            tell("nothing was removed\n");
-            return Ok(Exit::Failure);
-        }
-        Answer::Nobody => {
-            let next = place.command(&format!("store revoke {} --yes", team.name));
-            return Err(Fault::usage("no terminal to ask at, and no team is removed unasked")
-                .hint(format!("agree to it beforehand: {next}")));
-        }
+    let next = format!("store revoke {} --yes", team.name);
+    if !is_agreed(args.yes, "remove the team with all its sessions?", "no team is removed", &next, place)? {
+        return Ok(Exit::Failure);
     }
     admin.revoke().await?;
     admin.close().await;
