@@ -89,7 +89,7 @@ rm "$folder/password"
 cat >>"$data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '.'
-max_connections = 200
+max_connections = 400
 shared_buffers = 16MB
 END
 
@@ -98,7 +98,7 @@ any_port() {
     echo $((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
 }
 
-# PgBouncer with the settings that it has when nobody sets any, but for its pools, and above all without
+# PgBouncer with its settings as they are built in, but for its pools, and above all without
 # `ignore_startup_parameters`. A database is a way to the server's database `postgres`: `transaction`, `session` and
 # `statement` by that mode over TCP, and `transaction_socket` and `session_socket` over the server's Unix socket. Any other
 # name is the server's database of that name, in transaction mode, so that a test has backends that no other test uses.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
 use super::super::{Schema, client, run, server};
@@ -68,8 +69,12 @@ impl Drop for Database {
     }
 }
 
+/// Who holds some backends of a pool and waits for the rest: two of them would wait for each other.
+static TAKING: Mutex<()> = Mutex::const_new(());
+
 /// Holds all backends of the pool of a way in transaction mode, each in a transaction.
 pub(super) async fn backends(pooled: &str) -> Vec<Client> {
+    let _alone = TAKING.lock().await;
     let mut held = Vec::new();
     let mut processes = BTreeSet::new();
     for _ in 0..BACKENDS {

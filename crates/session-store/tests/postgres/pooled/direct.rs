@@ -13,7 +13,7 @@ use tokio_postgres::SimpleQueryMessage;
 use trunkline_session_store::{Activity, PostgresOptions, PostgresStore, SessionStore};
 
 use super::super::made::{append_notes, new_session, session};
-use super::super::{Schema, client, server};
+use super::super::{Schema, client, server, with};
 use super::backends::{backends, left};
 use super::{SESSION, TRANSACTION, way};
 
@@ -29,8 +29,7 @@ struct Way {
 async fn waits(admin: &str, way: &Way) -> &'static str {
     let schema = Schema::new(admin);
     // By that it is known among the server's connections, also behind a pooler.
-    let mark = if way.url.contains('?') { '&' } else { '?' };
-    let url = format!("{}{mark}application_name={}", way.url, schema.name);
+    let url = with(&way.url, &format!("application_name={}", schema.name));
     let store = PostgresStore::open(PostgresOptions::new(url).schema(&schema.name)).await.unwrap();
     store.create(new_session(1)).await.unwrap();
     let seen = store.changed(&session(1), Activity::default()).await.unwrap();

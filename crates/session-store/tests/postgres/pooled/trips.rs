@@ -128,11 +128,9 @@ async fn who_waits_looks_each_second_through_a_pool() {
     assert!((3..=7).contains(&looks), "{looks} in 6 s");
 }
 
-#[tokio::test]
-async fn calls_take_as_many_trips_as_they_always_did() {
-    let Some(url) = server() else { return };
-    let schema = Schema::new(&url);
-    let expected = expect![[r#"
+/// Directly and through a pool.
+fn trips_of_calls() -> Expect {
+    expect![[r#"
         an append of one session: 1
           BEGIN; SET; SET; SELECT | WITH | COMMIT
           afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
@@ -157,39 +155,19 @@ async fn calls_take_as_many_trips_as_they_always_did() {
           SELECT
           BEGIN; SET; SET; SELECT | WITH | COMMIT
           afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-    "#]];
-    check(&url, schema, expected).await;
+    "#]]
+}
+
+#[tokio::test]
+async fn calls_take_as_many_trips_as_they_always_did() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    check(&url, schema, trips_of_calls()).await;
 }
 
 #[tokio::test]
 async fn calls_take_no_more_trips_through_a_pool() {
     let (Some(url), Some(pooled)) = (server(), way(TRANSACTION)) else { return };
     let schema = Schema::new(&url);
-    let expected = expect![[r#"
-        an append of one session: 1
-          BEGIN; SET; SET; SELECT | WITH | COMMIT
-          afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-        appends of three sessions at once: 1
-          BEGIN; SET; SET; SELECT | WITH | COMMIT
-          afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-        a page of records: 1
-          SELECT
-        what a session is called: 1
-          SELECT
-        a new session: 2
-          SELECT
-          BEGIN; SET; SET; SELECT | WITH | COMMIT
-          afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-        a lease, which is given back: 3
-          BEGIN; SET; SELECT | SELECT | COMMIT
-          BEGIN; SET; SET; SELECT | SELECT | SELECT
-          UPDATE | COMMIT
-          afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-          afterwards: BEGIN; SET; SET; SELECT | UPDATE | COMMIT
-        a letter: 2
-          SELECT
-          BEGIN; SET; SET; SELECT | WITH | COMMIT
-          afterwards: BEGIN; SET; SELECT | SELECT pg_notify | COMMIT
-    "#]];
-    check(&pooled, schema, expected).await;
+    check(&pooled, schema, trips_of_calls()).await;
 }
