@@ -1,6 +1,6 @@
 //! What an administrator sees of a store, and tidies up.
 
-use trunkline_session_store::{PostgresAdmin, PostgresOptions, SessionStore, StoreError};
+use trunkline_session_store::{PostgresAdmin, SessionStore, StoreError};
 
 use super::made::{append_notes, batch, new_session, note, session};
 use super::{Schema, run, server};
@@ -76,17 +76,8 @@ async fn who_may_only_use_the_tables_can_look_and_not_vacuum() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
     drop(schema.open().await);
-    let (role, name) = (format!("role_{}", schema.name), schema.name.clone());
-    run(
-        &url,
-        &format!(
-            "CREATE ROLE {role}; GRANT USAGE ON SCHEMA {name} TO {role};
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {role};"
-        ),
-    )
-    .await;
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let theirs = PostgresOptions::new(format!("{url}{mark}options[role]={role}")).schema(&name);
+    let role = schema.user().await;
+    let theirs = schema.with(&format!("options[role]={role}"));
     let admin = PostgresAdmin::connect(theirs).await.unwrap();
     assert!(admin.status().await.unwrap().is_current());
     let error = admin.vacuum(|_| ()).await.unwrap_err();

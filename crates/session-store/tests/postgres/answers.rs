@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trunkline_session_store::{
-    Amend, Batch, Durability, Lease, PostgresOptions, PostgresStore, Receipt, SessionStore, StoreError,
+    Amend, Batch, Claim, Durability, Lease, PostgresOptions, PostgresStore, Receipt, SessionStore, StoreError,
 };
 
 use super::made::{batch, bodies, new_session, note, session};
@@ -17,7 +17,7 @@ struct Behind {
     lease: Arc<Lease>,
     store: PostgresStore,
     wire: Wire,
-    _schema: Schema,
+    schema: Schema,
 }
 
 impl Behind {
@@ -29,7 +29,7 @@ impl Behind {
         let store = PostgresStore::open(options).await.unwrap();
         store.create(new_session(1)).await.unwrap();
         let lease = Arc::new(store.lease(&session(1)).await.unwrap());
-        Some(Behind { lease, store, wire, _schema: schema })
+        Some(Behind { lease, store, wire, schema })
     }
 
     async fn append(&self, batch: Batch) -> Result<Receipt, StoreError> {
@@ -76,6 +76,62 @@ async fn batches_that_were_sent_together_are_all_found_to_be_kept_if_their_answe
     let verified = behind.store.verify(&session(1)).await.unwrap();
     assert!(verified.holds(&second) && verified.holds(&third));
     assert_eq!(behind.append(one(4, "4")).await.unwrap().seq, 5);
+}
+
+#[tokio::test]
+async fn a_batch_is_known_to_be_kept_although_another_writer_went_on_from_it() {
+    for goes_on in [false, true] {
+        let Some(behind) = Behind::new(PATIENT).await else { return };
+        behind.wire.lose("\"kept\"");
+        let again = behind.wire.hold("\"kept\"");
+        let first = behind.begin(one(1, "\"kept\""));
+        // It was written, nothing came back, and it was sent once more.
+        again.reached().await;
+        let other = PostgresStore::open(behind.schema.options()).await.unwrap();
+        let lease = other.claim(&session(1), Claim::TakeOver).await.unwrap();
+        let mut expected = vec!["\"kept\""];
+        if goes_on {
+            other.append(&lease, one(2, "\"next\"")).await.unwrap();
+            expected.push("\"next\"");
+        }
+        again.let_go();
+        let receipt = first.await.unwrap().unwrap();
+        assert_eq!((receipt.seq, receipt.durability), (2, Durability::Flushed));
+        assert_eq!(bodies(&other, 1).await, expected);
+        assert!(other.verify(&session(1)).await.unwrap().holds(&receipt));
+        let fenced = behind.append(one(2, "2")).await.unwrap_err();
+        assert!(matches!(fenced, StoreError::Fenced { .. }), "{fenced}");
+        assert!(behind.wire.is_done());
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_behind_a_begin_that_was_refused_is_looked_for() {
+    let Some(behind) = Behind::new(PATIENT).await else { return };
+    behind.wire.garble("BEGIN ISOLATION");
+    // The server does it all the same, in a transaction of its own.
+    assert_eq!(behind.append(one(1, "\"kept\"")).await.unwrap().seq, 2);
+    assert!(behind.wire.is_done());
+    behind.wire.garble("BEGIN ISOLATION");
+    behind.store.create(new_session(2)).await.unwrap();
+    assert!(behind.wire.is_done());
+    assert_eq!(bodies(&behind.store, 1).await, ["\"kept\""]);
+    assert_eq!(behind.store.sessions().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_warning_of_a_trigger_is_not_one_about_standbys() {
+    let Some(behind) = Behind::new(PATIENT).await else { return };
+    behind
+        .schema
+        .run(
+            "CREATE FUNCTION @warn() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE WARNING 'audited'; RETURN NEW; END $$;
+             CREATE TRIGGER audit BEFORE UPDATE ON @sessions FOR EACH ROW EXECUTE FUNCTION @warn()",
+        )
+        .await;
+    let receipt = behind.append(one(1, "1")).await.unwrap();
+    assert_eq!((receipt.seq, receipt.durability), (2, Durability::Flushed));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use trunkline_session_store::kit::engine::{HardEngine, Profile};
 use trunkline_session_store::{Claim, PostgresOptions, PostgresStore, SessionStore, StoreError};
 
 use super::made::{append_notes, batch, bodies, new_session, note, session};
@@ -205,4 +206,28 @@ async fn what_is_only_buffered_is_refused_too_once_somebody_took_over() {
     let buffered = batch(1, vec![note("1")]).with(trunkline_session_store::Durability::Buffered);
     let refused = one.append(&lease, buffered).await.unwrap_err();
     assert!(matches!(refused, StoreError::Fenced { .. }), "{refused}");
+}
+
+/// As when a process that ran many agents goes on without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_leases_that_end_at_once_are_told_of_in_few_statements() {
+    const LEASES: u32 = 300;
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let counting = HardEngine::start(&url, Profile::plain(), 1).expect("it starts");
+    let options = PostgresOptions::new(format!("{}&notify=off", counting.url())).schema(&schema.name);
+    let store = PostgresStore::open(options.lease_ttl(Duration::from_secs(3600))).await.unwrap();
+    let mut leases = Vec::new();
+    for number in 0..LEASES {
+        store.create(new_session(number)).await.unwrap();
+        leases.push(store.lease(&session(number)).await.unwrap());
+    }
+    let before = counting.report().transactions;
+    drop(leases);
+    while !schema.rows("SELECT 1 FROM @sessions WHERE owner IS NOT NULL").await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    store.close().await;
+    let told = counting.report().transactions - before;
+    assert!(told < 20, "{told} transactions");
 }

@@ -4,8 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use trunkline_session_store::{
-    Claim, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresOptions, PostgresStore,
-    SessionStore, StoreError,
+    Claim, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresStore, SessionStore, StoreError,
 };
 
 use trunkline_session_store::kit::{self, OldPlace, Options, Place, Subject};
@@ -393,17 +392,8 @@ async fn a_role_that_does_not_own_the_tables_cannot_migrate_them() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
     schema.plant(SEED_4).await;
-    let (role, name) = (format!("role_{}", schema.name), schema.name.clone());
-    run(
-        &url,
-        &format!(
-            "CREATE ROLE {role}; GRANT USAGE ON SCHEMA {name} TO {role};
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {role};"
-        ),
-    )
-    .await;
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let theirs = PostgresOptions::new(format!("{url}{mark}options[role]={role}")).schema(&name);
+    let role = schema.user().await;
+    let theirs = schema.with(&format!("options[role]={role}"));
     let admin = PostgresAdmin::connect(theirs).await.unwrap();
     let error = admin.migrate(&Migrate::new(), |_| ()).await.unwrap_err();
     assert!(error.to_string().contains("must be owner of table"), "{error}");

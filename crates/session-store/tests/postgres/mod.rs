@@ -92,6 +92,24 @@ impl Schema {
         assert!(migration.done, "{migration:?}");
     }
 
+    /// Makes a role that has the rights that docs/postgres.md lists, and no more; returns its name.
+    async fn user(&self) -> String {
+        let (name, role) = (&self.name, format!("role_{}", self.name));
+        let sql = format!(
+            "CREATE ROLE {role};
+             GRANT USAGE ON SCHEMA {name} TO {role};
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {role};
+             GRANT USAGE ON ALL SEQUENCES IN SCHEMA {name} TO {role};"
+        );
+        run(&self.url, &sql).await;
+        role
+    }
+
+    /// Returns the options of a store with one setting more in its URL.
+    fn with(&self, setting: &str) -> PostgresOptions {
+        PostgresOptions::new(with(&self.way, setting)).schema(&self.name)
+    }
+
     /// Makes the schema from the statements of a seed.
     async fn plant(&self, sql: &str) {
         run(&self.url, &format!("CREATE SCHEMA {}", self.name)).await;
@@ -131,6 +149,12 @@ impl Drop for Schema {
         });
         let _ = dropped.join();
     }
+}
+
+/// Returns a URL with one setting more.
+fn with(url: &str, setting: &str) -> String {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}{setting}")
 }
 
 async fn run(url: &str, sql: &str) {

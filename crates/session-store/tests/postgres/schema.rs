@@ -121,19 +121,8 @@ async fn a_role_that_may_only_use_the_tables_can_use_them() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
     drop(schema.open().await);
-    let (role, name) = (format!("role_{}", schema.name), schema.name.clone());
-    run(
-        &url,
-        &format!(
-            "CREATE ROLE {role};
-             GRANT USAGE ON SCHEMA {name} TO {role};
-             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {role};
-             GRANT USAGE ON ALL SEQUENCES IN SCHEMA {name} TO {role};"
-        ),
-    )
-    .await;
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let theirs = PostgresOptions::new(format!("{url}{mark}options[role]={role}")).schema(&name);
+    let role = schema.user().await;
+    let theirs = schema.with(&format!("options[role]={role}"));
     let store = PostgresStore::open(theirs).await.unwrap();
     store.create(new_session(1)).await.unwrap();
     drop(store.lease(&session(1)).await.unwrap());

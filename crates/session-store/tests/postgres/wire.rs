@@ -28,6 +28,8 @@ struct Inner {
     refuses: bool,
     /// New connections find the server on a later timeline.
     later: bool,
+    /// What the server next hears with another first letter.
+    garbled: Option<Vec<u8>>,
     ended: bool,
     /// The statements with arguments that were sent.
     statements: BTreeSet<String>,
@@ -137,9 +139,15 @@ impl Wire {
         self.state.open().statements.clone()
     }
 
+    /// Has the server hear these words once with another first letter, which it refuses.
+    pub(super) fn garble(&self, words: &str) {
+        self.state.open().garbled = Some(words.as_bytes().to_vec());
+    }
+
     /// Whether all rules were applied.
     pub(super) fn is_done(&self) -> bool {
-        self.state.open().rules.is_empty()
+        let inner = self.state.open();
+        inner.rules.is_empty() && inner.garbled.is_none()
     }
 
     fn rule(&self, words: impl AsRef<[u8]>, fate: Fate) {
@@ -260,8 +268,11 @@ fn send(
     let later = state.open().later;
     loop {
         let count = from.read(&mut said).ok().filter(|count| *count > 0);
-        if later && let Some(said) = count.and_then(|count| said.get_mut(..count)) {
-            change_timeline(said);
+        if let Some(said) = count.and_then(|count| said.get_mut(..count)) {
+            if later {
+                change_timeline(said);
+            }
+            garble(said, &mut state.open().garbled);
         }
         let Some(piece) = count.and_then(|count| said.get(..count)) else {
             let _ = to.shutdown(Shutdown::Both);
@@ -290,6 +301,15 @@ fn send(
         let old = seen.len().saturating_sub(64);
         seen.drain(..old);
         to.write_all(piece).ok()?;
+    }
+}
+
+/// Changes the first letter of words, once.
+fn garble(said: &mut [u8], words: &mut Option<Vec<u8>>) {
+    let place = |words: &Vec<u8>| said.windows(words.len()).position(|window| window == words.as_slice());
+    if let Some(letter) = words.as_ref().and_then(place).and_then(|place| said.get_mut(place)) {
+        *letter = b'?';
+        *words = None;
     }
 }
 

@@ -9,7 +9,8 @@ use trunkline_session_store::{
 };
 
 use super::made::{append_notes, batch, bodies, new_session, node, note, session};
-use super::{Schema, run, server};
+use super::wire::Wire;
+use super::{Schema, client, run, server, with};
 
 #[tokio::test]
 async fn callers_that_go_away_leave_whole_batches_and_no_open_transaction() {
@@ -68,8 +69,8 @@ async fn give_up_after<T>(steps: u32, mut call: std::pin::Pin<&mut (impl Future<
 async fn many_sessions_need_few_connections() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
-    let options = PostgresOptions::new(format!("{url}{}application_name={}", query_mark(&url), schema.name));
-    let store = PostgresStore::open(options.schema(&schema.name).connections(3)).await.unwrap();
+    let options = schema.with(&format!("application_name={}", schema.name));
+    let store = PostgresStore::open(options.connections(3)).await.unwrap();
     let mut writers = Vec::new();
     for number in 0..64 {
         let store = store.clone();
@@ -89,10 +90,6 @@ async fn many_sessions_need_few_connections() {
     for number in 0..64 {
         store.verify(&session(number)).await.unwrap();
     }
-}
-
-fn query_mark(url: &str) -> char {
-    if url.contains('?') { '&' } else { '?' }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,8 +161,7 @@ async fn a_role_that_does_not_wait_for_the_disk_is_made_to() {
     let Some(url) = server() else { return };
     let schema = Schema::new(&url);
     // As `ALTER ROLE … SET synchronous_commit = off` would have it.
-    let soft = format!("{url}{}options[synchronous_commit]=off", query_mark(&url));
-    let store = PostgresStore::open(PostgresOptions::new(soft).schema(&schema.name)).await.unwrap();
+    let store = PostgresStore::open(schema.with("options[synchronous_commit]=off")).await.unwrap();
     store.create(new_session(1)).await.unwrap();
     let lease = store.lease(&session(1)).await.unwrap();
     // The commit says in the table what it was made with.
@@ -280,14 +276,64 @@ async fn who_waits_sees_what_was_written_in_the_order_in_which_it_was() {
 /// Returns a schema whose stores name themselves after it, and the statement that finds the process that listens for one.
 fn told_apart(url: &str) -> (Schema, String) {
     let mut schema = Schema::new(url);
-    let mark = if url.contains('?') { '&' } else { '?' };
-    schema.way = format!("{url}{mark}application_name={}", schema.name);
+    schema.way = with(url, &format!("application_name={}", schema.name));
     let listening = format!(
         "SELECT pid, substr(query, 8) AS channel FROM pg_stat_activity
          WHERE query LIKE 'LISTEN %' AND application_name = '{}'",
         schema.name
     );
     (schema, listening)
+}
+
+#[tokio::test]
+async fn who_waits_is_told_although_the_connection_was_cut_when_it_began_to_listen() {
+    let Some(url) = server() else { return };
+    let (schema, listening) = told_apart(&url);
+    let wire = Wire::to(&schema.way);
+    wire.lose("LISTEN \"");
+    let store = PostgresStore::open(PostgresOptions::new(&wire.url).schema(&schema.name)).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let seen = store.changed(&session(1), Activity::default()).await.unwrap();
+    let waiting = store.clone();
+    let waits = tokio::spawn(async move { waiting.changed(&session(1), seen).await });
+    while !wire.is_done() || schema.rows(&listening).await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    store.post(&session(1), "prompt", "1", trunkline_message_tree::Timestamp(1)).await.unwrap();
+    assert_eq!(waits.await.unwrap().unwrap().posted, 1);
+}
+
+/// One row that another transaction holds stops its own session, and none of those that were to be written with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_held_does_not_stop_the_others() {
+    const SESSIONS: u32 = 10;
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    let mut leases = Vec::new();
+    for number in 0..SESSIONS {
+        store.create(new_session(number)).await.unwrap();
+        leases.push(store.lease(&session(number)).await.unwrap());
+    }
+    let holder = client(&url).await;
+    let held =
+        format!("BEGIN; SELECT 1 FROM {}.sessions WHERE session = '{}' FOR UPDATE", schema.name, session(3));
+    holder.batch_execute(&held).await.unwrap();
+    let mut tasks: Vec<_> = (0..)
+        .zip(leases)
+        .map(|(number, lease): (u32, _)| {
+            let store = store.clone();
+            let batch = batch(1, vec![note(&number.to_string())]);
+            tokio::spawn(async move { store.append(&lease, batch).await })
+        })
+        .collect();
+    let held = tasks.remove(3);
+    for task in tasks {
+        assert_eq!(task.await.unwrap().unwrap().seq, 2);
+    }
+    assert!(!held.is_finished());
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(held.await.unwrap().unwrap().seq, 2);
 }
 
 #[tokio::test]
