@@ -263,7 +263,7 @@ pub(super) fn forget(owner: &str) {
 }
 
 async fn register(link: &mut Link, store: &Inner) -> Result<Result<String, StoreError>, Fault> {
-    // Whoever changes the schema knows by it which programs are too old for that.
+    // A migration knows by it which programs are too old for it.
     let query = "INSERT INTO @owners (owner, name, alive_until)
                  VALUES (overlay(gen_random_uuid()::text PLACING $3 FROM 15)::uuid, $1,
                          clock_timestamp() + $2 * interval '1 millisecond')

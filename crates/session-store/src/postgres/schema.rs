@@ -34,7 +34,7 @@ const _: () = assert!(MIGRATIONS.len() == KNOWN as usize);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     pub(super) version: u32,
-    /// What nobody knows who cannot read the schema; from version 5 on.
+    /// What only those know who can read the schema; from version 5 on.
     pub(super) secret: Option<String>,
 }
 

@@ -154,7 +154,7 @@ impl PostgresAdmin {
         }
     }
 
-    /// Brings an older schema to the newest version, once nobody writes it who does not know that.
+    /// Brings an older schema to the newest version, once no program writes it that does not know that.
     async fn bring(
         &self,
         link: &mut Link,

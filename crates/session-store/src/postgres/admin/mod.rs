@@ -1,6 +1,6 @@
 //! What an administrator does with a store in PostgreSQL: look at it, bring it to a newer version, tidy it up.
 //!
-//! Nothing here is done by opening a store. Whoever may only use the tables can look; for the rest one has to own them.
+//! Nothing here is done by opening a store. A role that may only use the tables can look; for the rest one has to own them.
 
 mod distribute;
 mod migrate;

@@ -53,7 +53,7 @@ pub struct StoreStatus {
 pub struct StoreTable {
     /// Its name.
     pub name: String,
-    /// How many rows it has, about; nothing if nobody has counted yet.
+    /// How many rows it has, about; nothing before they were counted.
     pub rows: Option<u64>,
     /// What it takes with its indexes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! What a team may take, and how that is held against whoever has the team's password.
+//! What a team may take, and how that is held against those who have the team's password.
 //!
 //! Sizes are those of files, so nothing counts and no row is one that all appends wait for. Looking at the files costs as much
 //! as a small append: it is done for one statement in 32, and for each once the files are nearly as large as they may be.
@@ -23,7 +23,7 @@ pub struct TeamLimits {
     pub bytes: Option<u64>,
     /// How many sessions it may have, archived ones among them.
     pub sessions: Option<u64>,
-    /// How many connections it may have open at once: 2 unless set. Beyond it the server lets nobody in.
+    /// How many connections it may have open at once: 2 unless set. Beyond it the server refuses more.
     pub connections: u32,
     /// How many bytes of temporary files one of its connections may have: 256 MiB unless set. Only a superuser can set it.
     pub temp_bytes: u64,

@@ -48,9 +48,8 @@ pub(super) async fn close(link: &mut Link, roles: &Roles) -> Result<Vec<String>,
     match (open.makes, open.is_ours) {
         (false, _) => {}
         (true, true) => link.run(&close).await?,
-        (true, false) => warnings.push(format!(
-            "temporary tables count to nobody's quota: let the owner of the database run `{close}`"
-        )),
+        (true, false) => warnings
+            .push(format!("temporary tables count to no quota: let the owner of the database run `{close}`")),
     }
     let close = "REVOKE CREATE ON SCHEMA public FROM PUBLIC";
     match (open.makes_public, *is_superuser) {
@@ -71,7 +70,7 @@ pub(super) async fn close(link: &mut Link, roles: &Roles) -> Result<Vec<String>,
             .await?;
         }
         (true, false) => warnings.push(
-            "large objects count to nobody's quota and advisory locks are shared by all: let a superuser run \
+            "large objects count to no quota and advisory locks are shared by all: let a superuser run \
              `trunkline store grant` once"
                 .to_owned(),
         ),
