@@ -53,6 +53,7 @@ macro_rules! arguments {
 
 arguments! {
     bool => BOOL as |value| value,
+    i16 => INT2 as |value| value,
     i64 => INT8 as |value| value,
     f64 => FLOAT8 as |value| value,
     String => TEXT as |value| value,
@@ -60,7 +61,11 @@ arguments! {
     &String => TEXT as String::clone,
     Option<&str> => TEXT as |value: Option<&str>| value.map(str::to_owned),
     &Option<String> => TEXT as Option::<String>::clone,
+    Option<String> => TEXT as |value| value,
+    Option<bool> => BOOL as |value| value,
     Option<i64> => INT8 as |value| value,
+    Option<Vec<u8>> => BYTEA as |value| value,
+    Vec<u8> => BYTEA as |value| value,
     &[u8] => BYTEA as <[u8]>::to_vec,
     &Vec<u8> => BYTEA as Vec::<u8>::clone,
     Uuid => UUID as |value| value,

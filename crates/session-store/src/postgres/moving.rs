@@ -9,7 +9,8 @@ use super::fault::Fault;
 use super::keys::{self, KeyColumns};
 use super::line::{Held, Job};
 use super::link::{Level, Link};
-use super::rows::{self, Columns, Place, stored};
+use super::rows::{self, Place, Rows, stored};
+use super::shards::Spread;
 use super::writing::flushed;
 use crate::{InboxId, SessionId};
 
@@ -22,13 +23,19 @@ pub(super) async fn move_sessions(
     link: &mut Link,
     flights: &[(&Held, &[Job])],
 ) -> Result<BTreeSet<String>, Fault> {
-    let mut columns = Columns::default();
+    let mut rows = Rows::default();
     for (held, jobs) in flights {
         for kept in jobs.iter().flat_map(|job| &job.kept) {
-            columns.push(&held.session, kept);
+            rows.push(&held.session, kept);
         }
     }
-    let (sql, bind) = moving(flights, columns);
+    let (sql, bind) = match flights {
+        // A distributed engine finds the shard of what names its sessions in an array.
+        [(held, jobs)] if link.spread() == Spread::One && is_small(jobs, &rows) => {
+            moving_one(held, jobs, rows)
+        }
+        _ => moving(flights, rows),
+    };
     let found = link.write(level_of(flights), &sql, bind).await?;
     moved(link, &found)
 }
@@ -49,11 +56,11 @@ fn moved(link: &Link, found: &[Row]) -> Result<BTreeSet<String>, Fault> {
 /// The same for one job that is too large for one statement.
 pub(super) async fn move_in_steps(link: &mut Link, held: &Held, job: &Job) -> Result<bool, Fault> {
     let flights = [(held, std::slice::from_ref(job))];
-    let (sql, bind) = moving(&flights, Columns::default());
+    let (sql, bind) = moving(&flights, Rows::default());
     let found = link.begin(level_of(&flights), vec![(&sql, bind)]).await?;
     let is_moved = found.first().is_some_and(|rows| !rows.is_empty());
     if is_moved {
-        let mut step = Columns::default();
+        let mut step = Rows::default();
         let mut bytes = 0;
         for kept in &job.kept {
             if bytes > 0 && bytes + kept.size() > BYTES {
@@ -70,32 +77,73 @@ pub(super) async fn move_in_steps(link: &mut Link, held: &Held, job: &Job) -> Re
 }
 
 /// Inserts records of a session whose row is ours for the length of a transaction.
-pub(super) async fn insert(link: &mut Link, session: &SessionId, mut columns: Columns) -> Result<(), Fault> {
+pub(super) async fn insert(link: &mut Link, session: &SessionId, mut rows: Rows) -> Result<(), Fault> {
     let mut query = "WITH moved AS (SELECT $1::uuid AS session)".to_owned();
     let mut bind = Bind::new().session(session);
-    add_records(&mut query, &mut bind, 2, &mut columns);
+    add_records(&mut query, &mut bind, 2, &mut rows);
     query += " SELECT 1";
     link.rows(&query, bind).await.map(drop)
 }
 
 /// Adds the insertion of records to a statement whose next argument is `$first`.
-pub(super) fn add_records(query: &mut String, bind: &mut Bind, first: usize, columns: &mut Columns) {
+pub(super) fn add_records(query: &mut String, bind: &mut Bind, first: usize, rows: &mut Rows) {
     let mut next = first;
     let mut bound = std::mem::take(bind);
-    if columns.has_parts() {
+    if rows.has_parts() {
         *query += &format!(", {}", rows::insert_parts(next));
-        bound = columns.bind_parts(bound);
+        bound = rows.bind_parts(bound);
         next += 3;
     }
-    if !columns.is_empty() {
+    if rows.records() > 0 {
         *query += &format!(", {}", rows::insert_records(next));
-        bound = columns.bind_records(bound);
+        bound = rows.bind_records(bound);
     }
     *bind = bound;
 }
 
-/// Returns the statement that moves sessions and inserts what `columns` holds; its rows are the sessions that were moved.
-fn moving(flights: &[(&Held, &[Job])], mut columns: Columns) -> (String, Bind) {
+/// How many records one statement takes as arguments of their own.
+const FEW: usize = 8;
+
+/// Whether jobs of one session only add a few small records.
+fn is_small(jobs: &[Job], rows: &Rows) -> bool {
+    (1..=FEW).contains(&rows.records())
+        && !rows.has_parts()
+        && jobs.iter().all(|job| job.letters.is_empty() && job.keys.is_empty())
+}
+
+/// Does what [`moving`] does for most appends there are: a few records of one session. It has no arrays and hardly a join,
+/// since to read and plan the statement takes the server longer than to run it.
+fn moving_one(held: &Held, jobs: &[Job], rows: Rows) -> (String, Bind) {
+    let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { return moving(&[(held, jobs)], rows) };
+    let (base, after) = (first.base, last.after);
+    let bind = Bind::new()
+        .session(&held.session)
+        .with(stored(held.grant.token))
+        .with(&held.grant.owner)
+        .with(held.grant.claim)
+        .with(stored(base.tally.seq))
+        .with(stored(base.consumed))
+        .with(base.tally.digest.as_bytes().as_slice())
+        .with(stored(after.tally.seq))
+        .with(stored(after.consumed))
+        .with(stored(after.tally.nodes))
+        .with(after.tally.head.index() as i64)
+        .with(stored(after.tally.updated_at.0))
+        .with(stored(after.tally.bytes))
+        .with(after.tally.digest.as_bytes().as_slice());
+    let insert = rows::insert_few(1 + MOVE_ARGUMENTS, rows.records());
+    (format!("WITH {MOVED_ONE}, {insert} SELECT session::text AS session FROM moved"), rows.bind_few(bind))
+}
+
+/// [`MOVED`] for one session.
+const MOVED_ONE: &str = "moved AS (
+    UPDATE @sessions s SET records = $8, consumed = $9, nodes = $10, head = $11, updated_at = $12, bytes = $13, digest = $14
+    WHERE s.session = $1::uuid AND s.complete AND s.token = $2 AND s.owner = $3::uuid AND s.claim = $4
+        AND s.records = $5 AND s.consumed = $6 AND s.digest = $7
+    RETURNING s.session)";
+
+/// Returns the statement that moves sessions and inserts `rows`; its rows are the sessions that were moved.
+fn moving(flights: &[(&Held, &[Job])], mut rows: Rows) -> (String, Bind) {
     let mut moves = Moves::default();
     let mut letters = Letters::default();
     let mut key_columns = KeyColumns::default();
@@ -132,7 +180,7 @@ fn moving(flights: &[(&Held, &[Job])], mut columns: Columns) -> (String, Bind) {
     if with_keys {
         query += &format!(", {}", keys::INSERT_KEYS);
     }
-    add_records(&mut query, &mut bind, next, &mut columns);
+    add_records(&mut query, &mut bind, next, &mut rows);
     query += " SELECT session::text AS session FROM moved";
     (query, bind)
 }

@@ -14,7 +14,7 @@ use super::keys::{self, KeyColumns, Keys};
 use super::leases::{STANDING, Standing};
 use super::link::{Level, Link};
 use super::moving::add_records;
-use super::rows::{self, Columns, LETTER_SEAL, SESSION, stored};
+use super::rows::{self, LETTER_SEAL, Rows, SESSION, stored};
 use super::tries::attempt;
 use crate::tally::check_name;
 use crate::{Header, ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
@@ -189,11 +189,11 @@ impl Chunk {
             bind = columns.bind(bind);
             next += 7;
         }
-        let mut columns = Columns::default();
+        let mut rows = Rows::default();
         for kept in &self.kept {
-            columns.push(session, kept);
+            rows.push(session, kept);
         }
-        add_records(query, &mut bind, next, &mut columns);
+        add_records(query, &mut bind, next, &mut rows);
         bind
     }
 }

@@ -21,129 +21,173 @@ const MOVE: i16 = 2;
 const NOTE: i16 = 3;
 const BLOB: i16 = 4;
 
-/// Columns of `records`, `bodies` and `parts` for any number of sessions.
+/// Rows of `records`, `bodies` and `parts` for any number of sessions.
 #[derive(Default)]
-pub(super) struct Columns {
-    session: Vec<String>,
-    seq: Vec<i64>,
-    kind: Vec<i16>,
-    node: Vec<Option<i64>>,
-    parent: Vec<Option<i64>>,
-    at: Vec<i64>,
-    bytes: Vec<i64>,
-    digest: Vec<Vec<u8>>,
-    layer: Vec<Option<String>>,
-    name: Vec<Option<String>>,
-    key: Vec<Option<String>>,
-    state: Vec<Option<String>>,
-    once: Vec<Option<bool>>,
-    content: Vec<Option<Vec<u8>>>,
-    text: Vec<String>,
-    cuts: Vec<Option<Vec<u8>>>,
-    part_session: Vec<String>,
-    part_digest: Vec<Vec<u8>>,
-    part_text: Vec<String>,
+pub(super) struct Rows {
+    records: Vec<RecordRow>,
+    parts: Vec<PartRow>,
 }
 
-impl Columns {
-    pub(super) fn is_empty(&self) -> bool {
-        self.seq.is_empty()
+/// One row of `records`, with its row of `bodies`.
+#[derive(Default)]
+struct RecordRow {
+    session: String,
+    seq: i64,
+    kind: i16,
+    node: Option<i64>,
+    parent: Option<i64>,
+    at: i64,
+    bytes: i64,
+    digest: Vec<u8>,
+    layer: Option<String>,
+    name: Option<String>,
+    key: Option<String>,
+    state: Option<String>,
+    once: Option<bool>,
+    content: Option<Vec<u8>>,
+    text: String,
+    cuts: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct PartRow {
+    session: String,
+    digest: Vec<u8>,
+    text: String,
+}
+
+impl Rows {
+    pub(super) fn records(&self) -> usize {
+        self.records.len()
     }
 
     pub(super) fn has_parts(&self) -> bool {
-        !self.part_digest.is_empty()
+        !self.parts.is_empty()
     }
 
     pub(super) fn push(&mut self, session: &SessionId, kept: &Kept) {
         let number = |node: &NodeId| node.index() as i64;
-        let (mut kind, mut node, mut parent) = (NOTE, None, None);
-        let (mut layer, mut name, mut about, mut content, mut nodes) = (None, None, None, None, None);
+        let mut row = RecordRow {
+            session: session.to_string(),
+            seq: stored(kept.seq),
+            at: stored(kept.spine.at().0),
+            bytes: stored(kept.body.len() as u64),
+            digest: kept.digest.as_bytes().to_vec(),
+            ..RecordRow::default()
+        };
         match &kept.spine {
-            Spine::Node { id, parent: before, link, .. } => {
-                kind = if link.is_filed() { FILED } else { NODE };
-                nodes = nodes_of(link);
-                (node, parent) = (Some(number(id)), before.as_ref().map(number));
+            Spine::Node { id, parent, link, .. } => {
+                row.kind = if link.is_filed() { FILED } else { NODE };
+                row.key = nodes_of(link);
+                (row.node, row.parent) = (Some(number(id)), parent.as_ref().map(number));
             }
             Spine::Move { from, to, .. } => {
-                (kind, node, parent) = (MOVE, Some(number(to)), Some(number(from)));
+                row.kind = MOVE;
+                (row.node, row.parent) = (Some(number(to)), Some(number(from)));
             }
-            Spine::Note { layer: whose, kind: what, key, .. } => {
-                (layer, name, about) = (Some(whose.clone()), Some(what.clone()), key.clone());
+            Spine::Note { layer, kind, key, .. } => {
+                row.kind = NOTE;
+                (row.layer, row.name) = (Some(layer.clone()), Some(kind.clone()));
+                if let Some(about) = key {
+                    (row.key, row.state) = (Some(about.key.clone()), Some(about.state.clone()));
+                    row.once = Some(about.once);
+                }
             }
-            Spine::Blob { layer: whose, kind: what, content: digest, .. } => {
-                kind = BLOB;
-                (layer, name) = (Some(whose.clone()), Some(what.clone()));
-                content = Some(digest.as_bytes().to_vec());
+            Spine::Blob { layer, kind, content, .. } => {
+                row.kind = BLOB;
+                (row.layer, row.name) = (Some(layer.clone()), Some(kind.clone()));
+                row.content = Some(content.as_bytes().to_vec());
             }
         }
-        let (text, cuts) = match Cut::of(&kept.body) {
+        (row.text, row.cuts) = match Cut::of(&kept.body) {
             Some(Cut { rest, parts }) => (rest, Some(self.push_parts(session, parts))),
             None => (kept.body.clone(), None),
         };
-        self.session.push(session.to_string());
-        self.seq.push(stored(kept.seq));
-        self.kind.push(kind);
-        self.node.push(node);
-        self.parent.push(parent);
-        self.at.push(stored(kept.spine.at().0));
-        self.bytes.push(stored(kept.body.len() as u64));
-        self.digest.push(kept.digest.as_bytes().to_vec());
-        self.layer.push(layer);
-        self.name.push(name);
-        self.key.push(about.as_ref().map(|about| about.key.clone()).or(nodes));
-        self.state.push(about.as_ref().map(|about| about.state.clone()));
-        self.once.push(about.as_ref().map(|about| about.once));
-        self.content.push(content);
-        self.text.push(text);
-        self.cuts.push(cuts);
+        self.records.push(row);
     }
 
     /// Returns where the parts go: for each its place in eight bytes and its digest.
     fn push_parts(&mut self, session: &SessionId, parts: Vec<(usize, String)>) -> Vec<u8> {
         let mut cuts = Vec::with_capacity(parts.len() * CUT);
-        for (place, part) in parts {
-            let digest = Digest::of(part.as_bytes());
+        for (place, text) in parts {
+            let digest = Digest::of(text.as_bytes());
             cuts.extend((place as u64).to_be_bytes());
             cuts.extend(digest.as_bytes());
-            self.part_session.push(session.to_string());
-            self.part_digest.push(digest.as_bytes().to_vec());
-            self.part_text.push(part);
+            self.parts.push(PartRow {
+                session: session.to_string(),
+                digest: digest.as_bytes().to_vec(),
+                text,
+            });
         }
         cuts
     }
 
+    /// Adds the records as one array for each column of [`insert_records`].
     pub(super) fn bind_records(&mut self, bind: Bind) -> Bind {
-        use std::mem::take;
-        bind.with(take(&mut self.session))
-            .with(take(&mut self.seq))
-            .with(take(&mut self.kind))
-            .with(take(&mut self.node))
-            .with(take(&mut self.parent))
-            .with(take(&mut self.at))
-            .with(take(&mut self.bytes))
-            .with(take(&mut self.digest))
-            .with(take(&mut self.layer))
-            .with(take(&mut self.name))
-            .with(take(&mut self.key))
-            .with(take(&mut self.state))
-            .with(take(&mut self.once))
-            .with(take(&mut self.content))
-            .with(take(&mut self.text))
-            .with(take(&mut self.cuts))
+        let rows = &mut self.records;
+        let bind = bind
+            .with(column(rows, |row| &mut row.session))
+            .with(column(rows, |row| &mut row.seq))
+            .with(column(rows, |row| &mut row.kind))
+            .with(column(rows, |row| &mut row.node))
+            .with(column(rows, |row| &mut row.parent))
+            .with(column(rows, |row| &mut row.at))
+            .with(column(rows, |row| &mut row.bytes))
+            .with(column(rows, |row| &mut row.digest))
+            .with(column(rows, |row| &mut row.layer))
+            .with(column(rows, |row| &mut row.name))
+            .with(column(rows, |row| &mut row.key))
+            .with(column(rows, |row| &mut row.state))
+            .with(column(rows, |row| &mut row.once))
+            .with(column(rows, |row| &mut row.content))
+            .with(column(rows, |row| &mut row.text))
+            .with(column(rows, |row| &mut row.cuts));
+        rows.clear();
+        bind
     }
 
-    pub(super) fn bind_parts(&mut self, bind: Bind) -> Bind {
-        use std::mem::take;
-        bind.with(take(&mut self.part_session))
-            .with(take(&mut self.part_digest))
-            .with(take(&mut self.part_text))
+    /// Adds the records one value after the other, as [`insert_few`] wants them.
+    pub(super) fn bind_few(self, bind: Bind) -> Bind {
+        self.records.into_iter().fold(bind, |bind, row| {
+            bind.with(row.seq)
+                .with(row.kind)
+                .with(row.node)
+                .with(row.parent)
+                .with(row.at)
+                .with(row.bytes)
+                .with(row.digest)
+                .with(row.layer)
+                .with(row.name)
+                .with(row.key)
+                .with(row.state)
+                .with(row.once)
+                .with(row.content)
+                .with(row.text)
+                .with(row.cuts)
+        })
     }
+
+    /// Adds the parts as one array for each column of [`insert_parts`].
+    pub(super) fn bind_parts(&mut self, bind: Bind) -> Bind {
+        let rows = &mut self.parts;
+        let bind = bind
+            .with(column(rows, |row| &mut row.session))
+            .with(column(rows, |row| &mut row.digest))
+            .with(column(rows, |row| &mut row.text));
+        rows.clear();
+        bind
+    }
+}
+
+/// Takes one column out of rows.
+fn column<R, T: Default>(rows: &mut [R], of: fn(&mut R) -> &mut T) -> Vec<T> {
+    rows.iter_mut().map(|row| std::mem::take(of(row))).collect()
 }
 
 /// The bytes of one cut: its place and the digest of what was there.
 const CUT: usize = 40;
 
-/// The statements that insert what [`Columns`] holds for the sessions that `moved` names; `$first` is the first argument.
+/// The statements that insert what [`Rows`] holds for the sessions that `moved` names; `$first` is the first argument.
 pub(super) fn insert_records(first: usize) -> String {
     let n = |offset: usize| first + offset;
     format!(
@@ -151,18 +195,38 @@ pub(super) fn insert_records(first: usize) -> String {
             SELECT r.* FROM unnest(${}::text[]::uuid[], ${}::bigint[], ${}::smallint[], ${}::bigint[], ${}::bigint[],
                 ${}::bigint[], ${}::bigint[], ${}::bytea[], ${}::text[], ${}::text[], ${}::text[], ${}::text[],
                 ${}::boolean[], ${}::bytea[], ${}::text[], ${}::bytea[])
-            AS r (session, seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once, content, text, cuts)
+            AS r (session, {COLUMNS})
             WHERE r.session IN (SELECT session FROM moved)
-        ), spine AS (
-            INSERT INTO @records (session, seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once,
-                content)
-            SELECT session, seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once, content FROM rows
-        ), bodies AS (
-            INSERT INTO @bodies (session, seq, text, cuts) SELECT session, seq, text, cuts FROM rows
-        )",
+        ), {INSERT_ROWS}",
         n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9), n(10), n(11), n(12), n(13), n(14), n(15)
     )
 }
+
+/// The same for a few records of the one session that `moved` names, with an argument for each value.
+pub(super) fn insert_few(first: usize, records: usize) -> String {
+    let row = |index: usize| {
+        let start = first + index * FEW_ARGUMENTS;
+        let values: Vec<String> = (start..start + FEW_ARGUMENTS).map(|n| format!("${n}")).collect();
+        format!("({})", values.join(", "))
+    };
+    let values: Vec<String> = (0..records).map(row).collect();
+    format!(
+        "rows AS (SELECT m.session, r.* FROM moved m, (VALUES {}) AS r ({COLUMNS})), {INSERT_ROWS}",
+        values.join(", ")
+    )
+}
+
+const FEW_ARGUMENTS: usize = 15;
+
+const COLUMNS: &str =
+    "seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once, content, text, cuts";
+
+const INSERT_ROWS: &str = "spine AS (
+        INSERT INTO @records (session, seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once, content)
+        SELECT session, seq, kind, node, parent, at, bytes, digest, layer, name, key, state, once, content FROM rows
+    ), bodies AS (
+        INSERT INTO @bodies (session, seq, text, cuts) SELECT session, seq, text, cuts FROM rows
+    )";
 
 /// The same for parts, which takes three arguments.
 pub(super) fn insert_parts(first: usize) -> String {
