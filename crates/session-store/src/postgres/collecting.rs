@@ -25,7 +25,15 @@ impl Inner {
         seen: Option<&SessionInfo>,
     ) -> Result<(), StoreError> {
         self.settle(session).await;
-        attempt!(self.links, |link, again| delete_in(&mut link, session, seen, again))?;
+        let is_found_gone = attempt!(self.links, |link, again| delete_in(&mut link, session, seen, again))?;
+        if is_found_gone {
+            // A commit that waits for a standby can be seen before one has it; what is written after it is acknowledged after it.
+            let owner = self.owner().await?;
+            let sql = "UPDATE @owners SET name = name WHERE owner = $1::uuid";
+            attempt!(self.links, |link| async {
+                link.write(Level::Flushed, sql, Bind::new().with(&owner)).await.map(|_| Ok(()))
+            })?;
+        }
         self.tell(session);
         Ok(())
     }
@@ -101,15 +109,15 @@ fn parse(session: String) -> Result<SessionId, String> {
     SessionId::parse(&session).map_err(|error| error.to_string())
 }
 
-/// Removes a session. `again` tells whether an earlier try may have done it.
+/// Removes a session. `again` tells whether an earlier try may have done it; returns whether one has.
 async fn delete_in(
     link: &mut Link,
     session: &SessionId,
     seen: Option<&SessionInfo>,
     again: bool,
-) -> Result<Result<(), StoreError>, Fault> {
+) -> Result<Result<bool, StoreError>, Fault> {
     let Some(standing) = hold(link, session, true).await? else {
-        return link.end(if again { Ok(()) } else { Err(unknown(session)) }).await;
+        return link.end(if again { Ok(true) } else { Err(unknown(session)) }).await;
     };
     if let Some(holder) = standing.holder() {
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
@@ -131,7 +139,7 @@ async fn delete_in(
         }
     }
     remove(link, session).await?;
-    Ok(Ok(()))
+    Ok(Ok(false))
 }
 
 async fn remove_import_in(

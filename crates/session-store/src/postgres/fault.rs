@@ -88,9 +88,18 @@ impl Fault {
                               pg_hba.conf allows";
                 fault(StoreError::Database { place, reason: reason.to_owned() }, FaultKind::Refused)
             }
+            // `BEGIN … READ WRITE` on a standby.
+            (_, "0A000") if words.contains("during recovery") => Fault::read_only(&place),
             (_, "0A000") => fault(StoreError::Database { place, reason }, FaultKind::Unsupported),
             (_, "42501") => {
                 let reason = format!("{reason}; {RIGHTS}");
+                fault(StoreError::Database { place, reason }, FaultKind::Refused)
+            }
+            (_, "57014") if words.contains("statement timeout") => {
+                let reason = format!(
+                    "{reason}: the `statement_timeout` of the role or the database is too short for it; raise it for this \
+                     program with PGOPTIONS='-c statement_timeout=0'"
+                );
                 fault(StoreError::Database { place, reason }, FaultKind::Refused)
             }
             (_, "25006") => Fault::read_only(&place),

@@ -222,6 +222,10 @@ impl Inner {
 
     /// Returns our name as an owner, which begins to show signs of life now.
     pub(super) async fn owner(self: &Arc<Self>) -> Result<String, StoreError> {
+        if self.is_closed() {
+            let place = self.links.place().to_owned();
+            return Err(StoreError::Database { place, reason: "the store was closed".to_owned() });
+        }
         let owner = self.owner.get_or_try_init(|| async {
             let owner = attempt!(self.links, |link| register(&mut link, self))?;
             owners().insert(owner.clone(), Arc::downgrade(&self.claims));

@@ -299,6 +299,12 @@ impl Held {
         self.land(jobs.into_iter().map(|job| (job, Err(same(error)))).collect());
     }
 
+    /// Fails all that stand in line with what hit all of them.
+    pub(super) fn fail_all(self: &Arc<Self>, error: &StoreError) {
+        let jobs = self.line().jobs.drain(..).collect();
+        self.land_all(jobs, error);
+    }
+
     /// Waits until what was acknowledged at once is written or known to be lost.
     pub(super) async fn settle(&self) {
         let buffered = self.line().buffered;

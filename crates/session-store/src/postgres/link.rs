@@ -336,8 +336,9 @@ impl Link {
     }
 }
 
-/// Sends everything before it waits for the first answer. A statement that cannot be sent ends it before the commit is.
-/// `outside` is set where no transaction was begun for what was sent.
+/// Sends everything before it waits for the first answer. Once a statement is known to have failed, nothing more is sent; the error
+/// is the first there is, which can be that of an earlier one whose answer was not looked at yet. `outside` is set where no
+/// transaction was begun for what was sent.
 async fn pipeline(
     client: &Client,
     schema: &str,
@@ -356,18 +357,20 @@ async fn pipeline(
     let texts: Vec<(String, Bind)> =
         statements.into_iter().map(|(sql, bind)| (sql.replace('@', schema), bind)).collect();
     let mut under_way = Vec::with_capacity(texts.len());
+    let mut has_failed = false;
     for (sql, bind) in &texts {
         let arguments: Vec<(&(dyn ToSql + Sync), Type)> =
             bind.values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect();
         let mut statement = Box::pin(async move { client.query_typed(sql, &arguments).await });
         let early = begin_early(statement.as_mut()).await;
-        if let Some(Err(error)) = early {
-            return Err(error);
-        }
+        has_failed = matches!(early, Some(Err(_)));
         under_way.push((statement, early));
+        if has_failed {
+            break;
+        }
     }
     let mut committed = pin!(async {
-        match commit {
+        match commit && !has_failed {
             true => client.simple_query(COMMIT).await.map(drop),
             false => Ok(()),
         }

@@ -3,11 +3,12 @@
 //! A connection goes back only when its work has ended well or was refused in order. Whoever is interrupted takes it
 //! along, so none is ever found inside somebody else's transaction.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::bind::Bind;
@@ -42,8 +43,6 @@ pub(super) struct Links {
     connections: usize,
     seats: Arc<Semaphore>,
     idle: Mutex<Idle>,
-    /// Rings when a connection was given back.
-    given_back: Notify,
     runtime: Handle,
     /// Found out when the store is opened.
     spread: OnceLock<Spread>,
@@ -52,9 +51,14 @@ pub(super) struct Links {
     heard: Mutex<Instant>,
 }
 
+/// A connection that was given back, and when.
+type Rested = (Instant, Open);
+
 #[derive(Default)]
 struct Idle {
-    rested: Vec<(Instant, Open)>,
+    rested: Vec<Rested>,
+    // Those who could not make a connection and wait for one that is given back, the first of them first.
+    waiting: VecDeque<oneshot::Sender<Rested>>,
     // Whether somebody closes what rests too long.
     watched: bool,
     closed: bool,
@@ -76,7 +80,6 @@ impl Links {
             connections: options.connections,
             seats: Arc::new(Semaphore::new(options.connections)),
             idle: Mutex::default(),
-            given_back: Notify::new(),
             runtime,
             spread: OnceLock::new(),
             newest: watch::Sender::new(None),
@@ -128,30 +131,85 @@ impl Links {
     /// Waits for a connection.
     pub(super) async fn take(self: &Arc<Self>) -> Result<Link, Fault> {
         let deadline = Instant::now() + self.patience;
-        let seat = tokio::time::timeout_at(deadline, Arc::clone(&self.seats).acquire_owned()).await;
-        let Ok(Ok(seat)) = seat else { return Err(self.unreachable()) };
+        let seat = self.seat(deadline).await?;
+        self.take_on(seat, deadline).await
+    }
+
+    /// Waits for a connection for what stands in line and may be acknowledged: as long as others of this store are at work,
+    /// the server is not away.
+    pub(super) async fn take_in_turn(self: &Arc<Self>) -> Result<Link, Fault> {
+        let seat = self.seat(Instant::now() + self.patience + self.statement_timeout).await?;
+        self.take_on(seat, Instant::now() + self.patience).await
+    }
+
+    async fn seat(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Fault> {
+        match tokio::time::timeout_at(deadline, Arc::clone(&self.seats).acquire_owned()).await {
+            Ok(Ok(seat)) => Ok(seat),
+            _ => Err(self.unreachable()),
+        }
+    }
+
+    async fn take_on(self: &Arc<Self>, seat: OwnedSemaphorePermit, deadline: Instant) -> Result<Link, Fault> {
         let mut pause = PAUSE;
+        let mut turn: Option<Turn> = None;
         loop {
-            let rested = self.believed();
-            if let Some((since, open)) = rested {
+            if let Some((since, open)) = self.believed() {
                 return Ok(self.link(open, since.elapsed(), Some(seat)));
             }
-            if let Ok((open, _)) = self.try_to_connect(deadline, true).await? {
+            // A role may have fewer connections than we have seats: then one that we give back ourselves is as good. Who
+            // comes while others wait for that lets them go first.
+            let is_next = turn.is_some() || self.idle().waiting.is_empty();
+            if is_next && let Ok((open, _)) = self.try_to_connect(deadline, true).await? {
                 return Ok(self.link(open, Duration::ZERO, Some(seat)));
             }
             let next = Instant::now() + pause;
             if next >= deadline {
                 return Err(self.unreachable());
             }
-            // A role may have fewer connections than we have seats: then one that we give back ourselves is as good, and
-            // whether there is one is seen above.
-            let _ = tokio::time::timeout_at(next, self.given_back.notified()).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            let waiting = turn.get_or_insert_with(|| self.stand_in_line());
+            match tokio::time::timeout_at(next, &mut waiting.given).await {
+                Ok(Ok((since, open))) => {
+                    turn = None;
+                    if !open.branch.is_some_and(|branch| branch.is_behind(*self.newest.borrow())) {
+                        return Ok(self.link(open, since.elapsed(), Some(seat)));
+                    }
+                }
+                Ok(Err(_)) => turn = None,
+                Err(_) => pause = (pause * 2).min(LONGEST_PAUSE),
+            }
+        }
+    }
+
+    fn stand_in_line(self: &Arc<Self>) -> Turn {
+        let (sender, given) = oneshot::channel();
+        self.idle().waiting.push_back(sender);
+        Turn { given, home: Arc::clone(self) }
+    }
+
+    /// Gives a connection to the first who waits, or lets it rest.
+    fn give_back(self: &Arc<Self>, open: Open) {
+        let watch = {
+            let mut idle = self.idle();
+            if idle.closed {
+                return;
+            }
+            let mut rested = (Instant::now(), open);
+            while let Some(first) = idle.waiting.pop_front() {
+                match first.send(rested) {
+                    Ok(()) => return,
+                    Err(back) => rested = back,
+                }
+            }
+            idle.rested.push(rested);
+            !std::mem::replace(&mut idle.watched, true)
+        };
+        if watch {
+            self.runtime.spawn(Arc::clone(self).watch());
         }
     }
 
     /// Takes a connection that rests and whose server no other has taken over from.
-    fn believed(&self) -> Option<(Instant, Open)> {
+    fn believed(&self) -> Option<Rested> {
         let newest = *self.newest.borrow();
         let mut idle = self.idle();
         idle.rested.retain(|(_, open)| !open.branch.is_some_and(|branch| branch.is_behind(newest)));
@@ -316,16 +374,15 @@ impl Links {
     async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(IDLE).await;
-            let old = {
+            let (old, watched) = {
                 let mut idle = self.idle();
                 let (old, rested) = std::mem::take(&mut idle.rested)
                     .into_iter()
                     .partition::<Vec<_>, _>(|(since, _)| since.elapsed() >= IDLE);
                 idle.rested = rested;
                 idle.watched = !idle.rested.is_empty();
-                old
+                (old, idle.watched)
             };
-            let watched = self.idle().watched;
             for (_, open) in old {
                 open.close().await;
             }
@@ -339,19 +396,24 @@ impl Links {
 impl Link {
     /// Gives the connection back for others. Without it the connection is closed.
     pub(super) fn keep(self) {
+        // The seat is left last: who takes it finds the connection.
         let Link { open, home, seat: _seat, .. } = self;
-        let watch = {
-            let mut idle = home.idle();
-            if idle.closed {
-                return;
-            }
-            idle.rested.push((Instant::now(), open));
-            home.given_back.notify_one();
-            !std::mem::replace(&mut idle.watched, true)
-        };
-        if watch {
-            let watching = Arc::clone(&home).watch();
-            home.runtime.spawn(watching);
+        home.give_back(open);
+    }
+}
+
+/// A place in the line of those who wait for a connection that is given back.
+struct Turn {
+    given: oneshot::Receiver<Rested>,
+    home: Arc<Links>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.given.close();
+        // Given to one who goes away, or who has found another meanwhile.
+        if let Ok((_, open)) = self.given.try_recv() {
+            self.home.give_back(open);
         }
     }
 }

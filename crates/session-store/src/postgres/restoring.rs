@@ -318,7 +318,8 @@ async fn insert_whole(
     let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid AND s.complete");
     let found = link.rows(&sql, Bind::new().session(&info.id)).await?;
     let found = found.first().map(rows::info).transpose();
-    Ok(Ok(found.map_err(|reason| Fault::corrupt(link.place(), reason))?.as_ref() == Some(info)))
+    let is_there = found.map_err(|reason| Fault::corrupt(link.place(), reason))?.as_ref() == Some(info);
+    Ok(Ok(is_there && rows::flush_after(link, &info.id).await?))
 }
 
 /// Makes the row that nobody sees; returns whether it is there now and ours.
@@ -380,8 +381,9 @@ async fn show(
     }
     let sql = "SELECT 1 FROM @sessions WHERE session = $1::uuid AND complete AND digest = $2";
     let bind = Bind::new().session(&import.session).with(info.digest.as_bytes().as_slice());
-    let found = link.rows(sql, bind).await?;
-    Ok(if found.is_empty() { Err(given_up(link)) } else { Ok(()) })
+    let is_there = !link.rows(sql, bind).await?.is_empty();
+    let is_shown = is_there && rows::flush_after(link, &import.session).await?;
+    Ok(if is_shown { Ok(()) } else { Err(given_up(link)) })
 }
 
 fn given_up(link: &Link) -> StoreError {

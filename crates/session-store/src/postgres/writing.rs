@@ -8,8 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
 use super::bind::{Bind, get};
 use super::fault::{Fault, FaultKind, same};
 use super::leases::{Grant, STANDING, Standing};
@@ -31,7 +29,8 @@ pub(super) struct Ready {
     writers: usize,
 }
 
-/// What one session writes next.
+/// What one session writes next. Dropped with jobs, as at the end of the runtime, it fails them, so that nobody waits for
+/// ever.
 struct Flight {
     held: Arc<Held>,
     jobs: Vec<Job>,
@@ -43,23 +42,75 @@ impl Flight {
     fn bytes(&self) -> usize {
         self.jobs.iter().map(|job| job.bytes).sum()
     }
+
+    fn take(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.jobs)
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if !self.jobs.is_empty() {
+            let error = ended(&self.held.store);
+            let jobs = self.take();
+            self.held.land_all(jobs, &error);
+        }
+    }
+}
+
+/// One of those that write lines. Dropped before it has ended, as at the end of the runtime, it fails all that waits.
+struct Writer {
+    store: Arc<Inner>,
+    has_ended: bool,
+}
+
+impl Writer {
+    fn end(mut self) {
+        self.has_ended = true;
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        let waiting = {
+            let mut ready = self.store.ready();
+            ready.writers = ready.writers.saturating_sub(1);
+            std::mem::take(&mut ready.waiting)
+        };
+        for held in waiting {
+            held.fail_all(&ended(&self.store));
+        }
+    }
+}
+
+/// Returns the error of what cannot be written any more; what was sent may be.
+fn ended(store: &Inner) -> StoreError {
+    let reason = "the runtime in which the store was opened has ended".to_owned();
+    StoreError::Io { place: store.links.place().to_owned(), reason }
 }
 
 impl Inner {
     /// Has a line written as soon as a connection is free.
     pub(super) fn write_soon(self: &Arc<Self>, held: Arc<Held>) {
-        let mut ready = self.ready();
-        ready.waiting.push_back(held);
-        if ready.writers < self.links.writers() {
-            ready.writers += 1;
-            let writer = Arc::clone(self);
-            self.runtime.spawn(async move { writer.write_lines().await });
-        }
-    }
-
-    async fn write_lines(self: Arc<Self>) {
-        while let Some(flights) = self.next_flights() {
-            self.fly(flights).await;
+        let is_needed = {
+            let mut ready = self.ready();
+            ready.waiting.push_back(held);
+            let is_needed = ready.writers < self.links.writers();
+            ready.writers += usize::from(is_needed);
+            is_needed
+        };
+        if is_needed {
+            let writer = Writer { store: Arc::clone(self), has_ended: false };
+            // A runtime that has ended drops it at once.
+            self.runtime.spawn(async move {
+                while let Some(flights) = writer.store.next_flights() {
+                    writer.store.fly(flights).await;
+                }
+                writer.end();
+            });
         }
     }
 
@@ -99,9 +150,9 @@ impl Inner {
                 Ok((moved, level)) => {
                     let (done, not): (Vec<Flight>, Vec<Flight>) =
                         together.into_iter().partition(|flight| moved.contains(flight.held.session.as_str()));
-                    for flight in done {
+                    for mut flight in done {
                         self.tell(&flight.held.session);
-                        let landed = flight.jobs.into_iter().map(|job| (job, Ok(level))).collect();
+                        let landed = flight.take().into_iter().map(|job| (job, Ok(level))).collect();
                         flight.held.land(landed);
                     }
                     failed.extend(not);
@@ -110,32 +161,33 @@ impl Inner {
                     if kind == FaultKind::Silent {
                         self.links.distrust();
                     }
-                    for flight in together {
-                        flight.held.land_all(flight.jobs, &error);
+                    for mut flight in together {
+                        let jobs = flight.take();
+                        flight.held.land_all(jobs, &error);
                     }
                 }
                 Err(Fault { error, kind: FaultKind::Lost }) => {
                     self.links.distrust();
-                    let open = |flight| Flight { open: Some(same(&error)), ..flight };
-                    failed.extend(together.into_iter().map(open));
+                    failed.extend(together.into_iter().map(|mut flight| {
+                        flight.open = Some(same(&error));
+                        flight
+                    }));
                 }
                 Err(_) => failed.extend(together),
             }
         }
-        // At once, since one whose row others hold for long must not keep the rest waiting.
-        let mut alone = JoinSet::new();
+        // Each for itself, since one whose row others hold for long must not keep the rest waiting.
         for flight in failed {
             let store = Arc::clone(self);
-            alone.spawn_on(async move { store.write_alone(flight).await }, &self.runtime);
+            self.runtime.spawn(async move { store.write_alone(flight).await });
         }
-        while alone.join_next().await.is_some() {}
     }
 
     async fn write_together(
         self: &Arc<Self>,
         flights: &[Flight],
     ) -> Result<(BTreeSet<String>, Durability), Fault> {
-        let mut link = self.links.take().await?;
+        let mut link = self.links.take_in_turn().await?;
         let jobs: Vec<(&Held, &[Job])> =
             flights.iter().map(|flight| (&*flight.held, flight.jobs.as_slice())).collect();
         let moved = move_sessions(&mut link, &jobs).await?;
@@ -145,15 +197,13 @@ impl Inner {
     }
 
     /// Writes the batches of one session one after the other.
-    async fn write_alone(self: &Arc<Self>, flight: Flight) {
-        let Flight { held, jobs, mut open } = flight;
-        let was_sent = open.is_some();
-        let mut results = Vec::with_capacity(jobs.len());
+    async fn write_alone(self: &Arc<Self>, mut flight: Flight) {
+        let mut results = Vec::with_capacity(flight.jobs.len());
         let mut away: Option<StoreError> = None;
-        while let Some((job, more)) = jobs.get(results.len()..).and_then(<[Job]>::split_first) {
+        while let Some((job, more)) = flight.jobs.get(results.len()..).and_then(<[Job]>::split_first) {
             let written = match &away {
                 Some(error) => Err(same(error)),
-                None => self.write_one(&held, job, more, open.take(), was_sent).await,
+                None => self.write_one(&flight.held, job, more, flight.open.as_ref().map(same)).await,
             };
             if let Err(error @ (StoreError::Busy { .. } | StoreError::Io { .. })) = &written {
                 away.get_or_insert_with(|| same(error));
@@ -163,24 +213,24 @@ impl Inner {
                 Err(error) => results.push(Err(error)),
             }
         }
-        held.land(jobs.into_iter().zip(results).collect());
+        let jobs = flight.take();
+        flight.held.land(jobs.into_iter().zip(results).collect());
     }
 
     /// Writes a job. Returns also how many of those that follow it are found to be written with it: they may have been
-    /// sent together, and the answer was lost; `was_sent` says that.
+    /// sent together, and the answer was lost; `open` says why it was.
     async fn write_one(
         self: &Arc<Self>,
         held: &Held,
         job: &Job,
         more: &[Job],
         open: Option<StoreError>,
-        was_sent: bool,
     ) -> Result<(usize, Durability), StoreError> {
         let mut tries = Tries::going_on(open);
         // A row that was moved by nobody we know of between two looks at it.
         let mut puzzles = 0;
         loop {
-            let mut link = self.links.take().await.map_err(|fault| tries.end(fault.error))?;
+            let mut link = self.links.take_in_turn().await.map_err(|fault| tries.end(fault.error))?;
             match write_once(&mut link, held, job, more).await {
                 Ok(Verdict::Written(with_it)) => {
                     let level = level(&link, kept_jobs(job, more, with_it));
@@ -188,7 +238,7 @@ impl Inner {
                     self.tell(&held.session);
                     return Ok((with_it, level));
                 }
-                Ok(Verdict::Refused(error @ StoreError::Fenced { .. })) if was_sent || tries.is_open() => {
+                Ok(Verdict::Refused(error @ StoreError::Fenced { .. })) if tries.is_open() => {
                     // Who took the session over may have gone on from what this one has written.
                     match is_below(&mut link, held, job).await {
                         Ok(true) => {
@@ -232,9 +282,13 @@ impl Inner {
         seq: u64,
         digest: &Digest,
     ) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM @records WHERE session = $1 AND seq = $2 AND digest = $3";
-        let bind = || Bind::new().session(session).with(stored(seq)).with(digest.as_bytes().as_slice());
-        self.query(sql, bind).await.map(|found| !found.is_empty())
+        let (store, session, digest) = (Arc::clone(self), session.clone(), *digest);
+        self.spawned(async move {
+            let sql = "SELECT 1 FROM @records WHERE session = $1 AND seq = $2 AND digest = $3";
+            let bind = || Bind::new().session(&session).with(stored(seq)).with(digest.as_bytes().as_slice());
+            store.query(sql, bind).await.map(|found| !found.is_empty())
+        })
+        .await
     }
 
     /// Reads where a session is, if the lease with that token still holds.

@@ -8,6 +8,7 @@ mod answers;
 mod citus;
 mod cluster;
 mod crashes;
+mod crowded;
 mod damage;
 mod engine;
 mod hosts;

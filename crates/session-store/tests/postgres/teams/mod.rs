@@ -88,8 +88,8 @@ impl Drop for Database {
 /// A team as one of its people knows it.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    url: String,
-    name: String,
+    pub(super) url: String,
+    pub(super) name: String,
 }
 
 impl Known {
