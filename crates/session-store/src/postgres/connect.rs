@@ -120,6 +120,17 @@ impl Target {
         self.settings.notify
     }
 
+    /// Finds out within two minutes that a server is gone, for one who waits longer for an answer; what the URL says of
+    /// that stays.
+    pub(super) fn notice_silence(mut self) -> Self {
+        if let Some(keepalives) = &mut self.settings.keepalives {
+            keepalives.idle.get_or_insert(Duration::from_secs(60));
+            keepalives.interval.get_or_insert(Duration::from_secs(10));
+            keepalives.count.get_or_insert(6);
+        }
+        self
+    }
+
     /// Begins with another host next time: the last one was not what it seemed to be.
     pub(super) fn pass_over(&self) {
         let next = (self.last.load(Ordering::Relaxed) + 1) % self.settings.hosts.len().max(1);

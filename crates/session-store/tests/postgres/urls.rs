@@ -51,8 +51,7 @@ fn what_a_url_means() {
          postgres://me@db/work?options%5Brole%5D=team
          postgres://me@db/work?notify=on
          postgres://me@db/work?notify=off&gssencmode=disable&client_encoding=UTF8&krbsrvname=x
-         postgres://me@db/work?user=you&host=other&dbname=else&password=word
-         postgres://me@db/work?sslmode=",
+         postgres://me@db/work?user=you&host=other&dbname=else&password=word",
         expect![[r#"
             postgres://me@db.example/work
                 postgres://db.example:5432/work target_session_attrs=any sslmode=prefer
@@ -98,8 +97,6 @@ fn what_a_url_means() {
                 postgres://db:5432/work target_session_attrs=any sslmode=prefer notify=off
             postgres://me@db/work?user=you&host=other&dbname=else&password=word
                 postgres://other:5432/else target_session_attrs=any sslmode=prefer password
-            postgres://me@db/work?sslmode=
-                postgres://db:5432/work target_session_attrs=any sslmode=prefer
         "#]],
     );
 }
@@ -260,11 +257,20 @@ fn what_the_url_does_not_say_is_taken_from_the_environment() {
     ];
     check_with(
         &variables,
-        "postgres://\npostgres://db:7/other?sslmode=disable&target_session_attrs=any&channel_binding=prefer\npostgres://?sslmode=&port=",
+        "postgres://\npostgres://db:7/other?sslmode=disable&target_session_attrs=any&channel_binding=prefer\npostgres://?port=\npostgres://?sslmode=",
         expect![[r#"
             postgres://one:6000,two:6000/work target_session_attrs=primary sslmode=verify-ca channel_binding=require connect_timeout=7 password
             postgres://db:7/other target_session_attrs=any sslmode=disable connect_timeout=7 password
-            postgres://one:5432,two:5432/work target_session_attrs=primary sslmode=prefer channel_binding=require connect_timeout=7 password
+            postgres://one:5432,two:5432/work target_session_attrs=primary sslmode=verify-ca channel_binding=require connect_timeout=7 password
+            ERROR "the parameter `sslmode` is empty: say which, or leave it out"
+        "#]],
+    );
+    check_with(
+        &[("PGREQUIRESSL", "1")],
+        "postgres://db/work\npostgres://db/work?sslmode=prefer",
+        expect![[r#"
+            postgres://db:5432/work target_session_attrs=any sslmode=require
+            postgres://db:5432/work target_session_attrs=any sslmode=prefer
         "#]],
     );
     check_with(

@@ -131,10 +131,21 @@ impl Said {
                 }
             }
         }
+        if let Some((_, value)) = said.0.get("sslmode")
+            && value.is_empty()
+        {
+            return Err("the parameter `sslmode` is empty: say which, or leave it out".to_owned());
+        }
         for (name, from, _) in PARAMETERS {
             if let Some(value) = variable(from).filter(|_| !said.0.contains_key(name)) {
                 said.set(From::Environment, name, value)?;
             }
+        }
+        // An old word for `PGSSLMODE=require`.
+        if !said.0.contains_key("sslmode")
+            && variable("PGREQUIRESSL").is_some_and(|value| value.starts_with('1'))
+        {
+            said.set(From::Environment, "sslmode", "require".to_owned())?;
         }
         said.0.retain(|_, (_, value)| !value.is_empty());
         Ok(said)

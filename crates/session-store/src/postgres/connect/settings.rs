@@ -1,7 +1,7 @@
 //! What a connection is to be, worked out of what was said.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio_postgres::config::ChannelBinding;
@@ -385,10 +385,12 @@ fn hosts(said: &Said) -> Result<Vec<Host>, String> {
     Ok(hosts)
 }
 
-/// Returns where a server of this machine is.
+/// Returns where a server of this machine is: in the folder that its packages make, if they have made one. Everybody can put
+/// a socket into `/tmp`, and would be sent the password.
 fn usual(port: u16) -> Way {
-    let socket = SOCKETS
-        .iter()
-        .find(|folder| cfg!(unix) && std::path::Path::new(folder).join(format!(".s.PGSQL.{port}")).exists());
-    socket.map_or_else(|| Way::Name("localhost".to_owned()), |folder| Way::Socket(PathBuf::from(folder)))
+    let folder = SOCKETS.iter().map(Path::new).find(|folder| cfg!(unix) && folder.is_dir());
+    match folder.filter(|folder| folder.join(format!(".s.PGSQL.{port}")).exists()) {
+        Some(folder) => Way::Socket(folder.to_owned()),
+        None => Way::Name("localhost".to_owned()),
+    }
 }
