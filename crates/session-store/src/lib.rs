@@ -59,7 +59,7 @@ pub use notes::{FoundNote, NoteQuery};
 #[cfg(feature = "postgres")]
 pub use postgres::{
     Distributed, Granted, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresOptions,
-    PostgresStore, Retained, StoreOwner, StoreStatus, StoreTable, Team, TeamLimits, Vacuumed,
+    PostgresStore, StoreOwner, StoreStatus, StoreTable, Team, TeamLimits, Vacuumed,
 };
 #[cfg(feature = "store")]
 pub use reading::{Follower, Outline, Resumed, Verified};

@@ -1,20 +1,16 @@
 //! `trunkline prune`: the sessions that have had their time go, and are shown first.
 
-use trunkline_runtime::across;
-use trunkline_session_store::{ExpiryReason, Retention, SessionStore};
+use trunkline_session_store::{Retention, SessionStore};
 
 use crate::args::Prune;
-use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::desk::removal::{
-    Leaving, deleted, has_come_back, leaving, line, nothing_deleted, question, tell_refs,
+    Expiry, Gone, delete_shown, deleted, expired, nothing_deleted, question, tell_refs,
 };
-use crate::desk::standing::unsettled;
 use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::size;
 use crate::term::out;
-use crate::term::style::{YELLOW, paint};
 use crate::term::tell::tell;
 use crate::term::text::count;
 
@@ -30,29 +26,7 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
     retention.bytes = args.max_size;
     retention.only_archived = args.archived;
     retention.keep_tags = args.keep_tag.iter().cloned().collect();
-    retention.keep_notes = unsettled().chain([across::open_runs()]).collect();
-    let plan = retention.plan(store.as_ref(), now()).await?;
-    let all = store.sessions().await?;
-
-    let (mut list, mut going, mut staying) = (String::new(), Vec::new(), 0);
-    for expired in plan {
-        // What older versions wrote has no keys to be found by, and what is not readable is not thrown away unasked.
-        match leaving(store.as_ref(), &expired.info).await {
-            Ok(Leaving { waits: None, refs }) => {
-                let why = match expired.reason {
-                    ExpiryReason::Age => None,
-                    _ => Some("there is too much"),
-                };
-                list.push_str(&line(&expired.info, &all, why));
-                going.push((expired.info, refs));
-            }
-            Ok(_) => staying += 1,
-            Err(fault) => {
-                staying += 1;
-                tell(&format!("{} {}\n", paint(YELLOW, "kept:"), fault.as_line()));
-            }
-        }
-    }
+    let Expiry { going, staying, list } = expired(store.as_ref(), retention).await?;
     // Somebody who agreed beforehand need not be there to read it.
     let mut acts = out::Acts::default();
     if args.yes {
@@ -84,24 +58,15 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
             ));
         }
     }
-    let (mut deleted_ones, mut left) = (Vec::new(), Vec::new());
-    for (info, refs) in going {
-        match store.delete_idle(&info).await {
-            Ok(()) => {
-                deleted_ones.push(info);
-                left.extend(refs);
-            }
-            Err(error) if has_come_back(&error) => {}
-            Err(error) => {
-                tell(&deleted(&deleted_ones, None));
-                tell_refs(&left);
-                return Err(error.into());
-            }
-        }
+    let mut gone = Gone::default();
+    if let Err(error) = delete_shown(store.as_ref(), going, &mut gone).await {
+        tell(&deleted(&gone.sessions, None));
+        tell_refs(&gone.refs);
+        return Err(error.into());
     }
     let freed = store.collect(false).await;
-    tell(&deleted(&deleted_ones, freed.as_ref().ok()));
-    tell_refs(&left);
+    tell(&deleted(&gone.sessions, freed.as_ref().ok()));
+    tell_refs(&gone.refs);
     freed?;
     acts.end()?;
     Ok(Exit::Done)

@@ -118,11 +118,16 @@ impl Place {
     /// Connects to a server as an administrator of a team, which changes nothing.
     pub(crate) async fn admin_of(&self, team: &str) -> Result<PostgresAdmin, Fault> {
         match &self.kind {
-            Kind::File(_) => {
-                Err(Fault::usage("only a database server has teams")
-                    .hint("name postgres://USER@HOST/DATABASE"))
-            }
+            Kind::File(_) => Err(no_teams()),
             Kind::Server(url) => Ok(PostgresAdmin::connect(options(url)?.schema(team)).await?),
+        }
+    }
+
+    /// Opens the store of a team as its administrator.
+    pub(crate) async fn store_of(&self, team: &str) -> Result<PostgresStore, Fault> {
+        match &self.kind {
+            Kind::File(_) => Err(no_teams()),
+            Kind::Server(url) => Ok(PostgresStore::open(options(url)?.schema(team)).await?),
         }
     }
 
@@ -210,6 +215,10 @@ impl std::fmt::Display for Place {
             Kind::Server(url) => f.write_str(&url.shown),
         }
     }
+}
+
+fn no_teams() -> Fault {
+    Fault::usage("only a database server has teams").hint("name postgres://USER@HOST/DATABASE")
 }
 
 impl Kind {

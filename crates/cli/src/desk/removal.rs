@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use trunkline_git_binding::{Checkpoint, Repository};
+use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::GitOid;
-use trunkline_session_store::{Collected, SessionInfo, SessionStore, StoreError};
+use trunkline_session_store::{Collected, ExpiryReason, Retention, SessionInfo, SessionStore, StoreError};
 
 use crate::desk::clock::now;
+use crate::desk::standing::unsettled;
 use crate::reading::session::Reading;
 use crate::shown::checkpoint::{kept_by, removal};
 use crate::shown::session::short;
@@ -95,6 +97,70 @@ pub(crate) fn tell_refs(refs: &[String]) {
             refs.len() - REFS
         ));
     }
+}
+
+/// The sessions that have had their time.
+#[derive(Default)]
+pub(crate) struct Expiry {
+    /// Those that go, each with what it leaves elsewhere.
+    pub(crate) going: Vec<(SessionInfo, Vec<String>)>,
+    /// How many stay because something in them is open, or because they cannot be read.
+    pub(crate) staying: usize,
+    /// Those that go, in lines.
+    pub(crate) list: String,
+}
+
+/// Returns which sessions have had their time. Where a decision is open, nothing goes.
+pub(crate) async fn expired(store: &dyn SessionStore, mut retention: Retention) -> Result<Expiry, Fault> {
+    retention.keep_notes = unsettled().chain([across::open_runs()]).collect();
+    let plan = retention.plan(store, now()).await?;
+    let all = store.sessions().await?;
+    let mut expiry = Expiry::default();
+    for expired in plan {
+        // What older versions wrote has no keys to be found by, and what is not readable is not thrown away unasked.
+        match leaving(store, &expired.info).await {
+            Ok(Leaving { waits: None, refs }) => {
+                let why = match expired.reason {
+                    ExpiryReason::Age => None,
+                    _ => Some("there is too much"),
+                };
+                expiry.list.push_str(&line(&expired.info, &all, why));
+                expiry.going.push((expired.info, refs));
+            }
+            Ok(_) => expiry.staying += 1,
+            Err(fault) => {
+                expiry.staying += 1;
+                tell(&format!("{} {}\n", paint(YELLOW, "kept:"), fault.as_line()));
+            }
+        }
+    }
+    Ok(expiry)
+}
+
+/// What was deleted, and what it left elsewhere.
+#[derive(Default)]
+pub(crate) struct Gone {
+    pub(crate) sessions: Vec<SessionInfo>,
+    pub(crate) refs: Vec<String>,
+}
+
+/// Deletes sessions that are still as they were shown. `gone` is told of each, also if one fails.
+pub(crate) async fn delete_shown(
+    store: &dyn SessionStore,
+    going: Vec<(SessionInfo, Vec<String>)>,
+    gone: &mut Gone,
+) -> Result<(), StoreError> {
+    for (info, refs) in going {
+        match store.delete_idle(&info).await {
+            Ok(()) => {
+                gone.sessions.push(info);
+                gone.refs.extend(refs);
+            }
+            Err(error) if has_come_back(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn line(info: &SessionInfo, all: &[SessionInfo], about: Option<&str>) -> String {

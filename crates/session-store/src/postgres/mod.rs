@@ -42,8 +42,8 @@ use tokio::time::Instant;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 pub use self::admin::{
-    Distributed, Granted, Migrate, Migration, MigrationProgress, PostgresAdmin, Retained, StoreOwner,
-    StoreStatus, StoreTable, Team, TeamLimits, Vacuumed,
+    Distributed, Granted, Migrate, Migration, MigrationProgress, PostgresAdmin, StoreOwner, StoreStatus,
+    StoreTable, Team, TeamLimits, Vacuumed,
 };
 use self::channel::Channel;
 use self::fault::{Fault, FaultKind};

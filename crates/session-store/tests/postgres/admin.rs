@@ -3,7 +3,7 @@
 use trunkline_session_store::{PostgresAdmin, SessionStore, StoreError};
 
 use super::made::{append_notes, batch, new_session, note, session};
-use super::{Schema, run, server};
+use super::{Schema, client, run, server};
 
 #[tokio::test]
 async fn the_status_tells_who_writes_and_what_there_is() {
@@ -84,6 +84,24 @@ async fn who_may_only_use_the_tables_can_look_and_not_vacuum() {
     assert!(error.to_string().contains("belongs to another role"), "{error}");
     admin.close().await;
     run(&url, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
+}
+
+#[tokio::test]
+async fn a_vacuum_that_a_setting_ends_says_how_to_raise_it() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    schema.open().await.close().await;
+    let holder = client(&url).await;
+    let lock = format!("BEGIN; LOCK TABLE {}.bodies IN SHARE UPDATE EXCLUSIVE MODE", schema.name);
+    holder.batch_execute(&lock).await.unwrap();
+    let admin = PostgresAdmin::connect(schema.with("options=-c%20statement_timeout=400")).await.unwrap();
+    let error = admin.vacuum(|_| ()).await.unwrap_err().to_string();
+    assert!(error.contains("PGOPTIONS='-c statement_timeout=0'"), "{error}");
+    admin.close().await;
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    let admin = schema.admin().await;
+    assert!(admin.vacuum(|_| ()).await.unwrap().tables > 0);
+    admin.close().await;
 }
 
 #[tokio::test]

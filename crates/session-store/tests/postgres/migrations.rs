@@ -7,11 +7,11 @@ use trunkline_session_store::{
     Claim, Migrate, Migration, MigrationProgress, PostgresAdmin, PostgresStore, SessionStore, StoreError,
 };
 
-use trunkline_session_store::kit::{self, OldPlace, Options, Place, Subject};
+use trunkline_session_store::kit::{self, OldPlace, Place, Subject};
 
 use super::made::{append_notes, batch, bodies, new_session, note, session};
 use super::schema::{SEED_1, SEED_4};
-use super::{Postgres, Schema, TTL, client, run, seed, server};
+use super::{Postgres, Schema, TTL, client, few, run, server};
 
 /// What a program that knows schema 4 does when it registers and claims a session: its id is random.
 const OLD: &str = "11111111-1111-4111-9111-111111111111";
@@ -89,9 +89,7 @@ impl Subject for Fourth {
 fn postgres_keeps_every_promise_on_a_schema_that_is_left_at_version_4() {
     let Some(url) = server() else { return };
     let subject = Fourth(Postgres::by("postgres, schema 4", url.clone(), url));
-    let mut options = Options::new(seed());
-    options.cases = options.cases.div_ceil(4);
-    let report = kit::run(&subject, &options);
+    let report = kit::run(&subject, &few());
     assert!(report.is_ok(), "{report}");
 }
 

@@ -6,7 +6,7 @@
 use trunkline_session_store::kit;
 
 use super::wire::Wire;
-use super::{Postgres, options, server};
+use super::{Postgres, few, server};
 
 /// What gives another answer each time; a statement that changes a distributed table must not have it.
 const VOLATILE: [&str; 6] =
@@ -68,8 +68,8 @@ fn no_statement_is_of_a_kind_that_a_distributed_engine_refuses() {
     let Some(url) = server() else { return };
     let wire = Wire::to(&url);
     let subject = Postgres::by("postgres, listened to", wire.url.clone(), wire.url.clone());
-    let mut options = options();
-    (options.cases, options.kills) = (6, 0);
+    let mut options = few();
+    options.kills = 0;
     let report = kit::run(&subject, &options);
     assert!(report.is_ok(), "{report}");
     let of_store: Vec<String> = wire.statements().iter().map(|sql| at_schema(sql)).collect();

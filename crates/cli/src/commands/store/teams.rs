@@ -4,21 +4,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
-use trunkline_runtime::across;
-use trunkline_session_store::{PostgresAdmin, Team, TeamLimits};
+use trunkline_session_store::{SessionInfo, SessionStore, Team, TeamLimits};
 
 use super::is_agreed;
 use crate::args::store::{GrantArgs, RevokeArgs, TeamPruneArgs};
-use crate::desk::clock::now;
 use crate::desk::place::Place;
-use crate::desk::standing::unsettled;
+use crate::desk::removal::{Expiry, Gone, delete_shown, expired, tell_refs};
 use crate::files::new_file;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::{age, size};
 use crate::term::out;
 use crate::term::shell::{program, quoted};
 use crate::term::style::{BOLD, DIM, YELLOW, paint};
-use crate::term::tell::{tell, tell_command};
+use crate::term::tell::{tell, tell_command, tell_page};
 use crate::term::text::{count, grouped, one_line};
 
 /// `trunkline store grant`.
@@ -120,7 +118,7 @@ pub(super) async fn list(as_json: bool, place: &Place) -> Result<Exit, Fault> {
             .map(|team| {
                 json!({
                     "name": team.name, "sessions": team.sessions, "bytes": team.bytes, "connected": team.connected,
-                    "unfinished": team.unfinished, "quota": team.limits.bytes, "max_sessions": team.limits.sessions,
+                    "unfinished": team.unfinished, "locked": team.locked, "quota": team.limits.bytes, "max_sessions": team.limits.sessions,
                     "connections": team.limits.connections, "older_than_ms": team.limits.retention.older_than,
                     "keep_tags": team.limits.retention.keep_tags,
                 })
@@ -145,6 +143,9 @@ fn used(team: &Team) -> String {
     if team.unfinished {
         return "making or removing it was cut off: grant or revoke it again".to_owned();
     }
+    if team.locked {
+        return LOCKED.to_owned();
+    }
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let sessions = usize::try_from(team.sessions).unwrap_or(usize::MAX);
     format!(
@@ -158,72 +159,115 @@ fn used(team: &Team) -> String {
     )
 }
 
-/// `trunkline store prune`.
+/// `trunkline store prune`. A team that cannot be looked at does not keep the rest from being pruned.
 pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, Fault> {
-    let mut admins = Vec::new();
-    match &args.team {
-        Some(team) => admins.push(place.admin_of(team).await?),
-        None => {
-            let Some(admin) = place.admin().await? else {
-                return place.admin_of("").await.map(|_| Exit::Done);
-            };
-            for team in admin.teams().await? {
-                if team.limits.retention.older_than.is_some() && !team.unfinished {
-                    admins.push(place.admin_of(&team.name).await?);
-                }
-            }
-            admin.close().await;
-        }
-    }
+    let mut is_whole = true;
+    let mut failed = |team: &str, fault: &Fault| {
+        is_whole = false;
+        tell(&format!("{} {team}: {}\n", paint(YELLOW, "kept:"), fault.as_line()));
+    };
+    let mut going = Vec::new();
     let mut sum = 0;
-    for admin in &admins {
-        let gone = retain(admin, true).await?.0;
-        sum += gone;
-        if gone > 0 {
-            tell(&format!("{}: {}\n", admin.schema(), count(gone, "session")));
+    for team in with_rules(args.team.as_deref(), place).await? {
+        match shown_going(&team, place).await {
+            Ok(sessions) => {
+                sum += sessions.len();
+                going.push((team.name, sessions));
+            }
+            Err(fault) => failed(&team.name, &fault),
         }
     }
+    let mut deleted = 0;
     if sum == 0 {
         tell("nothing has had its time\n");
-        return Ok(Exit::Done);
-    }
-    if args.dry_run {
+    } else if args.dry_run {
         tell(&format!("{} would be deleted\n", count(sum, "session")));
-        return Ok(Exit::Done);
-    }
-    if !is_agreed(
+    } else if is_agreed(
         args.yes,
         &format!("delete {}?", count(sum, "session")),
         "nothing is deleted",
         "store prune --yes",
         place,
     )? {
-        return Ok(Exit::Failure);
+        for (team, sessions) in going {
+            let mut gone = Gone::default();
+            if let Err(fault) = delete_of(&team, sessions, &mut gone, place).await {
+                failed(&team, &fault);
+            }
+            tell_refs(&gone.refs);
+            deleted += gone.sessions.len();
+        }
+        out::print(&format!("{} deleted\n", count(deleted, "session")))?;
+    } else {
+        is_whole = false;
     }
-    let mut deleted = 0;
-    for admin in admins {
-        deleted += retain(&admin, false).await?.1;
-        admin.close().await;
-    }
-    out::print(&format!("{} deleted\n", count(usize::try_from(deleted).unwrap_or(usize::MAX), "session")))?;
-    Ok(Exit::Done)
+    Ok(if is_whole { Exit::Done } else { Exit::Failure })
 }
 
-/// Returns how many sessions have had their time, and how many were deleted.
-async fn retain(admin: &PostgresAdmin, dry_run: bool) -> Result<(usize, u64), Fault> {
-    // Where a decision is open, nothing goes.
-    let keep: Vec<_> = unsettled().chain([across::open_runs()]).collect();
-    let retained = admin.retain(&keep, now(), dry_run).await?;
-    Ok((retained.expired.len(), retained.deleted))
+/// Returns the team that is named, or all that have a rule.
+async fn with_rules(team: Option<&str>, place: &Place) -> Result<Vec<Team>, Fault> {
+    if let Some(team) = team {
+        let admin = place.admin_of(team).await?;
+        let found = admin.team().await;
+        admin.close().await;
+        return found?.map(|team| vec![team]).ok_or_else(|| unknown(team, place));
+    }
+    let Some(admin) = place.admin().await? else {
+        return place.admin_of("").await.map(|_| Vec::new());
+    };
+    let teams = admin.teams().await;
+    admin.close().await;
+    let has_rule = |team: &Team| team.locked || team.limits.retention.older_than.is_some();
+    Ok(teams?.into_iter().filter(|team| !team.unfinished && has_rule(team)).collect())
+}
+
+/// Shows which sessions of a team have had their time.
+async fn shown_going(team: &Team, place: &Place) -> Result<Vec<(SessionInfo, Vec<String>)>, Fault> {
+    if team.locked {
+        return Err(Fault::new(LOCKED));
+    }
+    if team.limits.retention.older_than.is_none() {
+        return Ok(Vec::new());
+    }
+    let store = place.store_of(&team.name).await?;
+    let found = expired(&store, team.limits.retention.clone()).await;
+    store.close().await;
+    let Expiry { going, list, .. } = found?;
+    if !going.is_empty() {
+        tell_page(&format!("{}: {}\n{list}", team.name, count(going.len(), "session")));
+    }
+    Ok(going)
+}
+
+async fn delete_of(
+    team: &str,
+    going: Vec<(SessionInfo, Vec<String>)>,
+    gone: &mut Gone,
+    place: &Place,
+) -> Result<(), Fault> {
+    if going.is_empty() {
+        return Ok(());
+    }
+    let store = place.store_of(team).await?;
+    let done = match delete_shown(&store, going, gone).await {
+        Ok(()) => store.collect(false).await.map(drop),
+        Err(error) => Err(error),
+    };
+    store.close().await;
+    Ok(done?)
+}
+
+const LOCKED: &str = "others hold its tables, as a backup or `VACUUM FULL` does: try again later";
+
+fn unknown(team: &str, place: &Place) -> Fault {
+    Fault::usage(format!("there is no team {:?}", one_line(team, 80)))
+        .hint(format!("the teams there are: {}", place.command("store teams")))
 }
 
 /// `trunkline store revoke`.
 pub(super) async fn revoke(args: &RevokeArgs, place: &Place) -> Result<Exit, Fault> {
     let admin = place.admin_of(&args.team).await?;
-    let Some(team) = admin.team().await? else {
-        return Err(Fault::usage(format!("there is no team {:?}", one_line(&args.team, 80)))
-            .hint(format!("the teams there are: {}", place.command("store teams"))));
-    };
+    let Some(team) = admin.team().await? else { return Err(unknown(&args.team, place)) };
     tell(&format!("{}: {}\n", team.name, used(&team)));
     let next = format!("store revoke {} --yes", team.name);
     if !is_agreed(args.yes, "remove the team with all its sessions?", "no team is removed", &next, place)? {

@@ -20,8 +20,11 @@ pub(super) async fn run(place: &Place) -> Result<Exit, Fault> {
         out::print(&format!("{}; {left}\n", removed(&collected)))?;
         return Ok(Exit::Done);
     };
-    let store = place.open().await?;
-    let collected = store.collect(false).await?;
+    // Where there is no store, none is made, and the next step says so.
+    let collected = match admin.status().await?.version {
+        Some(_) => place.open().await?.collect(false).await?,
+        None => Collected::default(),
+    };
     let vacuumed = admin.vacuum(|table| tell(&paint(DIM, &format!("  {}\n", one_line(table, 80))))).await;
     admin.close().await;
     let vacuumed = vacuumed?;

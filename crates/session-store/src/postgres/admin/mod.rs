@@ -18,7 +18,7 @@ pub use self::distribute::Distributed;
 pub use self::migrate::{Migrate, Migration, MigrationProgress};
 pub use self::owners::StoreOwner;
 pub use self::status::{StoreStatus, StoreTable};
-pub use self::teams::{Granted, Retained, Team, TeamLimits};
+pub use self::teams::{Granted, Team, TeamLimits};
 pub use self::vacuum::Vacuumed;
 use super::PostgresOptions;
 use super::links::Links;
@@ -55,7 +55,7 @@ impl PostgresAdmin {
         let long = options.clone().statement_timeout(LONG);
         let admin = PostgresAdmin {
             links: Arc::new(Links::new(target, place.clone(), &options, runtime.clone())),
-            patient: Arc::new(Links::new(patient, place, &long, runtime)),
+            patient: Arc::new(Links::new(patient.notice_silence(), place, &long, runtime)),
             options,
         };
         let (mut link, encoding) = admin.links.first().await.map_err(|fault| fault.error)?;

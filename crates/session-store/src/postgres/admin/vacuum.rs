@@ -2,6 +2,7 @@
 
 use super::PostgresAdmin;
 use super::status::tables;
+use super::teams::table_names;
 use crate::StoreError;
 use crate::postgres::bind::{Bind, get};
 use crate::postgres::fault::Fault;
@@ -60,5 +61,23 @@ impl PostgresAdmin {
             before: bytes(&before),
             after: bytes(&after),
         })
+    }
+
+    /// Gives what is free in the files of the tables back to the system, with `VACUUM FULL`: until that is done, nobody else
+    /// can use a table, and both the old and the new file of it are there. A team that was over its quota is below it after
+    /// it has deleted enough and this was done.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Database`] if a table belongs to another role; those of connections.
+    pub async fn shrink(&self) -> Result<(), StoreError> {
+        self.made().await?;
+        let fault = |fault: Fault| fault.error;
+        let mut link = self.patient.take().await.map_err(fault)?;
+        for table in table_names(&mut link, self.schema()).await.map_err(fault)? {
+            link.run(&format!("VACUUM (FULL, ANALYZE) @{table}")).await.map_err(fault)?;
+        }
+        link.keep();
+        Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use trunkline_session_store::kit::{self, Options};
+use trunkline_session_store::kit;
 use trunkline_session_store::{Activity, Durability, SessionStore};
 
 use super::super::made::{append_notes, batch, new_session, note, session};
-use super::super::{Postgres, Schema, runtime};
+use super::super::{Postgres, Schema, few, runtime};
 use super::backends::Database;
 
 #[test]
@@ -15,9 +15,7 @@ fn the_whole_kit_leaves_nothing_on_a_backend() {
     let lives = runtime();
     let Some(database) = lives.block_on(Database::new()) else { return };
     let subject = Postgres::by("a pool", database.direct.clone(), database.pooled.clone());
-    let mut options = Options::new(3);
-    (options.cases, options.kills, options.batches) = (8, 4, 10);
-    let report = kit::run(&subject, &options);
+    let report = kit::run(&subject, &few());
     assert!(report.is_ok(), "{report}");
     lives.block_on(async {
         assert_eq!(database.open_transactions().await, "");

@@ -138,6 +138,68 @@ async fn what_belongs_to_others_is_not_taken() {
     assert!(error.to_string().contains("was not made for this team in this database"), "{error}");
 }
 
+#[tokio::test]
+async fn a_team_that_holds_its_tables_hides_no_other() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    let (team, other) = (database.grant(&roomy()).await, database.grant(&roomy()).await);
+    other.open().await.create(new_session(1)).await.unwrap();
+    let (holder, connection) = tokio_postgres::connect(&team.url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = format!("BEGIN; LOCK TABLE {}.sessions", team.name);
+    holder.batch_execute(&lock).await.unwrap();
+    let listed = database.admin(&other.name).await.teams().await.unwrap();
+    let known: Vec<_> = listed.iter().map(|team| (&team.name, team.locked, team.sessions)).collect();
+    assert_eq!(known, [(&team.name, true, 0), (&other.name, false, 1)]);
+    // Who asks for it alone waits for it, and is not told that it has no limits.
+    let admin = database.admin(&team.name).await;
+    assert!(tokio::time::timeout(Duration::from_secs(1), admin.team()).await.is_err());
+    holder.batch_execute("ROLLBACK").await.unwrap();
+    assert!(!admin.team().await.unwrap().unwrap().locked);
+}
+
+#[tokio::test]
+async fn what_a_team_has_reset_is_what_it_should_be() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    let team = database.grant(&roomy()).await;
+    let admin = database.admin(&team.name).await;
+    let set = |what: &str| format!("ALTER ROLE {} IN DATABASE {} {what}", team.name, database.name);
+    team.tries(&set("RESET ALL")).await.unwrap();
+    assert_eq!(admin.team().await.unwrap().unwrap().limits.statement_timeout, Duration::from_secs(60));
+    for (words, time) in [("2min", 120), ("90s", 90), ("5 s", 5), ("7000", 7)] {
+        run(&database.url, &set(&format!("SET statement_timeout = '{words}'"))).await;
+        let limits = admin.team().await.unwrap().unwrap().limits;
+        assert_eq!(limits.statement_timeout, Duration::from_secs(time), "{words}");
+        admin.grant(&limits).await.unwrap();
+        assert_eq!(admin.team().await.unwrap().unwrap().limits, limits);
+    }
+    run(&database.url, &set("SET temp_file_limit = '1GB'")).await;
+    assert_eq!(admin.team().await.unwrap().unwrap().limits.temp_bytes, 1 << 30);
+}
+
+/// What others have tied to the tables of a schema would run as whoever deletes from them.
+#[tokio::test]
+async fn a_schema_that_reaches_into_others_is_not_taken() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    for (tied, words) in [
+        ("CREATE TABLE aside.child () INHERITS (NAME.sessions)", "aside.child"),
+        (
+            "CREATE DOMAIN aside.word AS text CHECK (VALUE <> ''); ALTER TABLE NAME.sessions ALTER title TYPE aside.word",
+            "title",
+        ),
+    ] {
+        let name = database.team();
+        let options = PostgresOptions::new(&database.url).schema(&name);
+        trunkline_session_store::PostgresStore::open(options).await.unwrap().close().await;
+        run(&database.url, &format!("CREATE SCHEMA aside; {}", tied.replace("NAME", &name))).await;
+        let error = database.admin(&name).await.grant(&roomy()).await.unwrap_err().to_string();
+        assert!(error.contains("with the rights of a team") && error.contains(words), "{error}");
+        run(&database.url, "DROP SCHEMA aside CASCADE").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrator_need_not_be_a_superuser() {
     let Some(url) = server() else { return };

@@ -126,6 +126,89 @@ async fn one_statement_is_stopped_on_the_way() {
     store.close().await;
 }
 
+/// Many small ones are stopped like one large one, whatever table they go to.
+#[tokio::test(flavor = "multi_thread")]
+async fn small_statements_are_stopped_however_often_they_are_tried() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    let team = database.grant(&quota(4 * MIB)).await;
+    let store = team.open().await;
+    store.create(new_session(1)).await.unwrap();
+    store.post(&session(1), "test", "1", Timestamp(1)).await.unwrap();
+    let admin = database.admin(&team.name).await;
+    let noise = "(SELECT string_agg(md5((random() + j)::text), '') FROM generate_series(1, 1500) j)";
+    for change in [
+        format!("INSERT INTO @bodies VALUES (gen_random_uuid(), 1, {noise}, NULL)"),
+        format!("INSERT INTO @parts VALUES (gen_random_uuid(), sha256(random()::text::bytea), {noise})"),
+        format!("INSERT INTO @owners VALUES (gen_random_uuid(), {noise}, now())"),
+        format!(
+            "INSERT INTO @records (session, seq, kind, at, bytes, digest, name) VALUES (gen_random_uuid(), 1, 1, 1, 1, '', {noise})"
+        ),
+        format!("UPDATE @letters SET body = {noise}"),
+        format!("UPDATE @sessions SET title = {noise}"),
+    ] {
+        // 40 to 60 MiB, each 48 KB in a transaction of its own.
+        let sql = format!(
+            "DO $$ DECLARE refused int := 0; BEGIN FOR i IN 1..1200 LOOP
+                 BEGIN {change}; EXCEPTION WHEN disk_full THEN refused := refused + 1; END; COMMIT;
+             END LOOP; RAISE EXCEPTION 'refused %', refused; END $$"
+        );
+        let said = team.tries(&sql).await.unwrap_err();
+        let refused: u32 = said.rsplit(' ').next().and_then(|number| number.parse().ok()).expect(&said);
+        // A quota of 4 MiB has room for 80, and for changes there are 16 MiB more.
+        assert!(refused > 600, "{change}: {said}");
+        let size = size(&team).await;
+        assert!(size < 24 * MIB, "{change}: {size}");
+        admin.shrink().await.unwrap();
+        team.tries("DELETE FROM @bodies WHERE seq > 0; DELETE FROM @parts; DELETE FROM @owners")
+            .await
+            .unwrap();
+        admin.shrink().await.unwrap();
+    }
+    store.close().await;
+}
+
+/// What was there when a quota was set to less does not keep leases from being given.
+#[tokio::test]
+async fn a_quota_below_what_is_there_lets_leases_go_on() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    let team = database.grant(&roomy()).await;
+    let store = team.open().await;
+    store.create(new_session(1)).await.unwrap();
+    let large = "INSERT INTO @bodies SELECT gen_random_uuid(), i, (SELECT string_agg(md5((i + j)::text), '')
+        FROM generate_series(1, 1000) j), NULL FROM generate_series(1, 1200) i";
+    team.tries(large).await.unwrap();
+    assert!(size(&team).await > 24 * MIB, "{}", size(&team).await);
+    database.admin(&team.name).await.grant(&quota(MIB)).await.unwrap();
+    assert!(matches!(store.create(new_session(2)).await.unwrap_err(), StoreError::Full { .. }));
+    for _ in 0..20 {
+        drop(store.lease(&session(1)).await.unwrap());
+    }
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_who_make_sessions_at_once_are_counted_together() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).await;
+    let mut limits = roomy();
+    limits.sessions = Some(4);
+    let team = database.grant(&limits).await;
+    let store = team.open().await;
+    store.create(new_session(1)).await.unwrap();
+    let copy = "BEGIN; INSERT INTO @sessions SELECT (s.json_populate_record).* FROM (SELECT json_populate_record(NULL::@sessions,
+        (to_jsonb(o) || jsonb_build_object('session', gen_random_uuid()))::json) FROM @sessions o, generate_series(1, 3)) s;
+        SELECT pg_sleep(0.5); COMMIT";
+    let both = (team.tries(copy), team.tries(copy));
+    let (one, other) = tokio::join!(both.0, both.1);
+    let refused = [one, other].into_iter().filter_map(Result::err).collect::<Vec<_>>();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].contains("the quota of 4 sessions is used up"), "{refused:?}");
+    assert_eq!(team.tries("SELECT count(*) FROM @sessions").await.unwrap(), ["4"]);
+    store.close().await;
+}
+
 #[tokio::test]
 async fn the_number_of_sessions_and_connections_has_a_limit() {
     let Some(url) = server() else { return };
@@ -174,18 +257,19 @@ async fn a_team_keeps_what_its_own_rule_says() {
         let lease = store.lease(&session(3)).await.unwrap();
         store.append(&lease, batch(1, vec![note("{}")])).await.unwrap();
         let admin = database.admin(&team.name).await;
-        let plan = admin.retain(&[], Timestamp(5000), true).await.unwrap();
-        let retained = admin.retain(&[], Timestamp(5000), false).await.unwrap();
-        assert_eq!(plan.expired, retained.expired);
-        let left: Vec<_> = store.sessions().await.unwrap().into_iter().map(|info| info.id).collect();
+        let rule = admin.team().await.unwrap().unwrap().limits.retention;
+        let plan = rule.plan(&store, Timestamp(5000)).await.unwrap();
+        let mut deleted = Vec::new();
+        for expired in plan {
+            if store.delete_idle(&expired.info).await.is_ok() {
+                deleted.push(expired.info.id);
+            }
+        }
         match team.name == other.name {
             // It has no rule.
-            true => assert_eq!((retained.deleted, left.len()), (0, 3)),
+            true => assert_eq!(deleted, []),
             // One has a tag, one a writer.
-            false => {
-                assert_eq!(retained.deleted, 1);
-                assert!(!left.contains(&session(1)) && left.len() == 2, "{left:?}");
-            }
+            false => assert_eq!(deleted, [session(1)]),
         }
         drop(lease);
         store.close().await;

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use trunkline_session_store::kit::{self, Handle, OldPlace, Options, Place, Subject};
+use trunkline_session_store::kit::{self, Handle, OldPlace, Place, Subject};
 use trunkline_session_store::{
     Migrate, PostgresAdmin, PostgresOptions, PostgresStore, SessionStore, StoreError,
 };
 
 use super::super::made::{append_notes, new_session, session};
-use super::super::{TTL, runtime, server};
+use super::super::{TTL, few, runtime, server};
 use super::{Database, Known, roomy, tried};
 
 /// Each place of the kit is a team, which stores open with its own role.
@@ -66,9 +66,7 @@ fn the_role_of_a_team_keeps_every_promise() {
     let runtime = runtime();
     let database = runtime.block_on(Database::new(&url));
     let teams = Teams { runtime, database, made: AtomicU32::new(0) };
-    let mut options = Options::new(7);
-    options.cases = 8;
-    let report = kit::run(&teams, &options);
+    let report = kit::run(&teams, &few());
     assert!(report.is_ok(), "{report}");
     assert!(teams.made.load(Ordering::Relaxed) > 0);
 }

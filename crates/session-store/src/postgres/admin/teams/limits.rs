@@ -2,7 +2,7 @@
 //!
 //! Sizes are those of files, so nothing counts and no row is one that all appends wait for. Looking at the files costs as much
 //! as a small append: it is done for one statement in 32, and for each once the files are nearly as large as they may be.
-//! What adds many or large rows in one statement is looked at on the way.
+//! What adds or changes many or large rows in one statement is looked at on the way.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,10 +27,10 @@ pub struct TeamLimits {
     pub connections: u32,
     /// How many bytes of temporary files one of its connections may have: 256 MiB unless set. Only a superuser can set it.
     pub temp_bytes: u64,
-    /// How long one of its statements may take: 60 seconds unless set. Who has the password can change it for a session.
+    /// How long one of its statements may take: 60 seconds unless set. Who has the password can change it.
     pub statement_timeout: Duration,
-    /// Which of its sessions go by themselves, see [`PostgresAdmin::retain`](super::PostgresAdmin::retain). `keep_notes` is
-    /// not kept: it is given there.
+    /// Which of its sessions have had their time: a rule that is kept here and carried out by who asks for it, with
+    /// [`Retention::plan`] on the team's store. `keep_notes` is not kept.
     pub retention: Retention,
 }
 
@@ -67,17 +67,21 @@ const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS @limits (
     bytes         bigint,
     sessions      bigint,
-    near          boolean NOT NULL,
+    updates       bigint,
     older_than    bigint,
     keep_bytes    bigint,
     only_archived boolean NOT NULL,
     keep_tags     text[]  NOT NULL
-)";
+);
+CREATE SEQUENCE IF NOT EXISTS @limits_near MAXVALUE 2";
 
+// Whether seven eighths are used is said by a sequence, 2 for yes: it stays said when the statement that has found it is refused, or
+// is rolled back by who sent it. What was written and taken back is in the files all the same, until the next vacuum.
+//
 // A team sees these words as they stand here; `fault::QUOTA` knows them by their beginning. 53100 is "disk full".
 //
-// Updates, and signs of life, have an eighth and 16 MiB more: leases and letters that are consumed must go on in a store that
-// is full, or it could not be emptied.
+// Updates, and signs of life, have an eighth and 16 MiB more, above what was there when the quota was set: leases and letters that
+// are consumed must go on in a store that is full, or it could not be emptied. That `updates` says.
 const HOLD: &str = r#"
 CREATE OR REPLACE FUNCTION @limits_hold() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $hold$
@@ -86,36 +90,38 @@ DECLARE
     used   bigint;
     room   bigint;
     made   bigint;
+    near   boolean;
 BEGIN
-    SELECT l.bytes, l.sessions, l.near INTO may FROM @limits l;
-    IF TG_ARGV[0] = 'sessions' AND may.sessions IS NOT NULL THEN
+    SELECT l.bytes, l.updates, l.sessions INTO may FROM @limits l;
+    IF TG_WHEN = 'AFTER' AND may.sessions IS NOT NULL THEN
+        -- One after the other, or two would each not see what the other makes.
+        PERFORM 1 FROM @limits FOR UPDATE;
         SELECT count(*) INTO made FROM @sessions;
         IF made > may.sessions THEN
             RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = format(
                 'the quota of %s sessions is used up: delete some, or ask for more', may.sessions);
         END IF;
     END IF;
-    IF may.bytes IS NOT NULL
-        AND (may.near OR TG_LEVEL = 'ROW' OR get_byte(uuid_send(gen_random_uuid()), 15) < 8)
-    THEN
-        SELECT sum(pg_total_relation_size(c.oid)) INTO used FROM pg_class c
-        WHERE c.relname = ANY (ARRAY[TABLES]) AND c.relnamespace = to_regnamespace('"TEAM"');
-        IF TG_LEVEL = 'ROW' THEN
-            used := used + pg_column_size(NEW);
-        END IF;
-        room := may.bytes;
-        IF TG_OP = 'UPDATE' OR TG_TABLE_NAME = 'owners' THEN
-            room := room + room / 8 + 16777216;
-        END IF;
-        IF used > room THEN
-            RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = format(
-                'the quota of %s is used up, since the tables have %s: delete sessions, and ask for `trunkline store vacuum` or for more',
-                pg_size_pretty(may.bytes), pg_size_pretty(used));
-        END IF;
-        IF may.near <> (used > may.bytes - may.bytes / 8) THEN
-            -- Who finds it being changed by another goes on: the next will look again.
-            UPDATE @limits SET near = NOT may.near
-            WHERE EXISTS (SELECT 1 FROM @limits FOR UPDATE SKIP LOCKED);
+    IF TG_WHEN = 'BEFORE' AND may.bytes IS NOT NULL THEN
+        SELECT n.last_value = 2 INTO near FROM @limits_near n;
+        IF near OR TG_LEVEL = 'ROW' OR get_byte(uuid_send(gen_random_uuid()), 15) < 8 THEN
+            SELECT sum(pg_total_relation_size(c.oid)) INTO used FROM pg_class c
+            WHERE c.relname = ANY (ARRAY[TABLES]) AND c.relnamespace = to_regnamespace('"TEAM"');
+            IF near <> (used > may.bytes - may.bytes / 8) THEN
+                PERFORM setval('@limits_near', CASE WHEN near THEN 1 ELSE 2 END);
+            END IF;
+            IF TG_LEVEL = 'ROW' THEN
+                used := used + pg_column_size(NEW);
+            END IF;
+            room := may.bytes;
+            IF TG_OP = 'UPDATE' OR TG_TABLE_NAME = 'owners' THEN
+                room := may.updates;
+            END IF;
+            IF used > room THEN
+                RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = format(
+                    'the quota of %s is used up, since the tables have %s: delete sessions, and ask for `trunkline store vacuum` or for more',
+                    pg_size_pretty(may.bytes), pg_size_pretty(used));
+            END IF;
         END IF;
     END IF;
     IF TG_LEVEL = 'ROW' THEN
@@ -126,11 +132,12 @@ END
 $hold$"#;
 
 /// Says what the team may take.
-pub(super) async fn set(link: &mut Link, limits: &TeamLimits) -> Result<(), Fault> {
+pub(super) async fn set(link: &mut Link, team: &str, limits: &TeamLimits) -> Result<(), Fault> {
     if !has_limits(link).await? {
         link.run(TABLE).await?;
     }
-    link.run("DELETE FROM @limits").await?;
+    // As if nearly all were used, until the first look.
+    link.run("DELETE FROM @limits; SELECT setval('@limits_near', 2)").await?;
     let number = |limit: Option<u64>| limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let tags: Vec<String> = limits.retention.keep_tags.iter().map(|tag| tag.replace('\0', "")).collect();
     let bind = Bind::new()
@@ -140,9 +147,11 @@ pub(super) async fn set(link: &mut Link, limits: &TeamLimits) -> Result<(), Faul
         .with(number(limits.retention.bytes))
         .with(limits.retention.only_archived)
         .with(tags);
-    let sql = "INSERT INTO @limits (bytes, sessions, near, older_than, keep_bytes, only_archived, keep_tags)
-               VALUES ($1, $2, $1 IS NOT NULL, $3, $4, $5, $6)";
-    link.rows(sql, bind).await.map(drop)
+    let sql = "INSERT INTO @limits (bytes, updates, sessions, older_than, keep_bytes, only_archived, keep_tags)
+               VALUES ($1, greatest($1, (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
+                   WHERE c.relnamespace = to_regnamespace($7) AND c.relkind IN ('r', 'p'))) + $1 / 8 + 16777216,
+                   $2, $3, $4, $5, $6)";
+    link.rows(sql, bind.with(format!("\"{team}\""))).await.map(drop)
 }
 
 /// Whether it was said what the team may take.
@@ -182,10 +191,17 @@ pub(super) async fn hold(link: &mut Link, team: &str) -> Result<(), Fault> {
             ))
             .await?;
         }
-        if ADDED.contains(&table.as_str()) && is_new(STATEMENTS, table) {
+        if is_new(STATEMENTS, table) {
+            // Before it: what a statement has written and is then refused is in the files all the same.
             link.run(&format!(
-                "CREATE TRIGGER {STATEMENTS} AFTER INSERT ON @{table} FOR EACH STATEMENT
-                 EXECUTE FUNCTION @limits_hold('{table}')"
+                "CREATE TRIGGER {STATEMENTS} BEFORE INSERT OR UPDATE ON @{table} FOR EACH STATEMENT
+                 EXECUTE FUNCTION @limits_hold()"
+            ))
+            .await?;
+        }
+        if table == "sessions" && is_new(COUNT, table) {
+            link.run(&format!(
+                "CREATE TRIGGER {COUNT} AFTER INSERT ON @{table} FOR EACH STATEMENT EXECUTE FUNCTION @limits_hold()"
             ))
             .await?;
         }
@@ -193,12 +209,11 @@ pub(super) async fn hold(link: &mut Link, team: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The triggers: what looks at single rows and what looks at statements. One that does something else gets another name.
+/// The triggers: what looks at single rows, what looks at statements, and what counts sessions. One that does something else
+/// gets another name.
 const ROWS: &str = "limits_hold_rows";
+const COUNT: &str = "limits_hold_count";
 const STATEMENTS: &str = "limits_hold_statements";
-
-/// The tables to which everything that grows a store adds a row.
-const ADDED: [&str; 3] = ["bodies", "letters", "sessions"];
 
 /// Returns what the team may take, of a row with the columns of the table.
 pub(super) fn retention(row: &Row) -> Result<Retention, String> {
@@ -213,7 +228,7 @@ pub(super) fn retention(row: &Row) -> Result<Retention, String> {
 }
 
 /// Returns the names of the tables in the schema of a team; each can stand in a statement as it is.
-pub(super) async fn tables(link: &mut Link, team: &str) -> Result<Vec<String>, Fault> {
+pub(in super::super) async fn tables(link: &mut Link, team: &str) -> Result<Vec<String>, Fault> {
     let sql = "SELECT c.relname::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname ~ '^[a-z_]+$' ORDER BY 1";
     let found = link.rows(sql, Bind::new().with(team)).await?;

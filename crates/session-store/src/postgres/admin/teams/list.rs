@@ -8,7 +8,7 @@ use super::limits::{TeamLimits, retention};
 use super::{Level, Link, PostgresAdmin};
 use crate::StoreError;
 use crate::postgres::bind::{Bind, get};
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::{Fault, FaultKind};
 use crate::postgres::tries::attempt;
 
 /// A team and what it uses.
@@ -27,14 +27,15 @@ pub struct Team {
     pub connected: u32,
     /// Whether making or removing it was cut off: then only its name and its connections are known.
     pub unfinished: bool,
+    /// Whether others hold its tables, as [`PostgresAdmin::shrink`] does: then its size, its sessions, its quotas and its rule are
+    /// not known. [`PostgresAdmin::team`] waits instead.
+    pub locked: bool,
 }
 
 /// The teams of this database with the settings of their roles; `$1` is one of them, or nothing.
 const TEAMS: &str = "
 SELECT r.rolname::text AS name, quote_ident(r.rolname)::text AS schema, r.rolconnlimit::bigint AS connections,
     (SELECT count(*) FROM pg_stat_activity a WHERE a.usename = r.rolname) AS connected,
-    (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
-        WHERE c.relnamespace = to_regnamespace(quote_ident(r.rolname)) AND c.relkind IN ('r', 'p')) AS used,
     to_regclass(quote_ident(r.rolname) || '.limits') IS NOT NULL
         AND to_regclass(quote_ident(r.rolname) || '.sessions') IS NOT NULL AS is_whole,
     s.setconfig AS settings
@@ -45,7 +46,8 @@ WHERE shobj_description(r.oid, 'pg_authid') = format('trunkline team %s in %s', 
 ORDER BY 1";
 
 impl PostgresAdmin {
-    /// Returns the teams of this database by their names. Only administrators can ask.
+    /// Returns the teams of this database by their names. Only administrators can ask. A team whose tables are held by others
+    /// does not keep the rest from being told, see [`Team::locked`].
     ///
     /// # Errors
     ///
@@ -69,37 +71,90 @@ async fn list(link: &mut Link, team: Option<&str>) -> Result<Result<Vec<Team>, S
     // In transactions, since our search path is set there.
     let found = link.transaction(Level::Committed, vec![(TEAMS, Bind::new().with(team))]).await?;
     let found = found.into_iter().next().unwrap_or_default();
-    let corrupt = |link: &Link, reason| Fault::corrupt(link.place(), reason);
     let read =
         found.iter().map(|row| Ok((of(row)?, get::<String>(row, "schema")?))).collect::<Result<_, String>>();
-    let mut teams: Vec<(Team, String)> = read.map_err(|reason| corrupt(link, reason))?;
+    let mut teams: Vec<(Team, String)> = read.map_err(|reason| Fault::corrupt(link.place(), reason))?;
     // Many teams in one statement, and not so many that the server has no room for its locks.
     for some in teams.chunks_mut(50) {
-        let whole = some.iter().enumerate().filter(|(_, (team, _))| !team.unfinished);
-        let each = whole.map(|(number, (_, schema))| {
-            format!("SELECT {number}::bigint AS number, (SELECT count(*) FROM {schema}.sessions) AS made, l.* FROM {schema}.limits l")
-        });
-        let sql = each.collect::<Vec<_>>().join(" UNION ALL ");
-        let rows = match sql.is_empty() {
-            true => Vec::new(),
-            false => link.write(Level::Committed, &sql, Bind::new()).await?,
-        };
-        for row in &rows {
-            let number = |name: &str| Ok::<_, String>(get::<Option<i64>>(row, name)?.map(i64::unsigned_abs));
-            let mut read = || -> Result<(), String> {
-                let place = number("number")?.and_then(|place| usize::try_from(place).ok());
-                let Some((team, _)) = place.and_then(|place| some.get_mut(place)) else { return Ok(()) };
-                team.sessions = number("made")?.unwrap_or_default();
-                team.limits.bytes = number("bytes")?;
-                team.limits.sessions = number("sessions")?;
-                team.limits.retention = retention(row)?;
-                Ok(())
-            };
-            read().map_err(|reason| corrupt(link, reason))?;
+        match look(link, some, "5s").await {
+            Err(Fault { kind: FaultKind::Collision, .. }) if team.is_none() => {
+                // Somebody holds the tables of one of them, and can do so for as long as they like.
+                for one in some.chunks_mut(1) {
+                    match look(link, one, "200ms").await {
+                        Err(Fault { kind: FaultKind::Collision, .. }) => {
+                            one.iter_mut().for_each(|(team, _)| team.locked = true);
+                        }
+                        looked => looked?,
+                    }
+                }
+            }
+            looked => looked?,
         }
     }
     let teams = teams.into_iter().map(|(team, _)| team).collect();
     Ok(Ok(teams))
+}
+
+/// Fills in what the tables of some teams say.
+async fn look(link: &mut Link, some: &mut [(Team, String)], wait: &str) -> Result<(), Fault> {
+    let whole = some.iter().enumerate().filter(|(_, (team, _))| !team.unfinished);
+    let each = whole.map(|(number, (_, schema))| {
+        format!(
+            "SELECT {number}::bigint AS number, (SELECT count(*) FROM {schema}.sessions) AS made,
+                 (SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c
+                  WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind IN ('r', 'p')) AS used, l.*
+             FROM {schema}.limits l"
+        )
+    });
+    let sql = each.collect::<Vec<_>>().join(" UNION ALL ");
+    if sql.is_empty() {
+        return Ok(());
+    }
+    let patience = ("SELECT set_config('lock_timeout', $1, true)", Bind::new().with(wait));
+    let found = link.transaction(Level::Committed, vec![patience, (&sql, Bind::new())]).await;
+    let found = match found {
+        Ok(found) => found,
+        Err(fault) => {
+            if fault.kind == FaultKind::Collision {
+                link.run("ROLLBACK").await?;
+            }
+            return Err(fault);
+        }
+    };
+    for row in found.iter().skip(1).flatten() {
+        let number = |name: &str| Ok::<_, String>(get::<Option<i64>>(row, name)?.map(i64::unsigned_abs));
+        let mut read = || -> Result<(), String> {
+            let place = number("number")?.and_then(|place| usize::try_from(place).ok());
+            let Some((team, _)) = place.and_then(|place| some.get_mut(place)) else { return Ok(()) };
+            team.sessions = number("made")?.unwrap_or_default();
+            team.bytes = number("used")?.unwrap_or_default();
+            team.limits.bytes = number("bytes")?;
+            team.limits.sessions = number("sessions")?;
+            team.limits.retention = retention(row)?;
+            Ok(())
+        };
+        read().map_err(|reason| Fault::corrupt(link.place(), reason))?;
+    }
+    Ok(())
+}
+
+/// Returns a number of the server's settings, which has a unit behind it or not: milliseconds, or kilobytes.
+fn amount(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let each = match unit.trim() {
+        "" | "ms" | "kB" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "MB" => 1024,
+        "GB" => 1024 * 1024,
+        "TB" => 1024 * 1024 * 1024,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(each)
 }
 
 fn of(row: &Row) -> Result<Team, String> {
@@ -109,20 +164,24 @@ fn of(row: &Row) -> Result<Team, String> {
         let of = |one: &String| {
             one.split_once('=').filter(|(named, _)| *named == name).map(|(_, value)| value.to_owned())
         };
-        let value = settings.iter().find_map(of)?;
-        value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).parse::<u64>().ok()
+        amount(&settings.iter().find_map(of)?)
     };
+    // What is not set, because a superuser has to or the team has reset it, is what it should be.
     let mut limits = TeamLimits::new();
     limits.connections = u32::try_from(connections).unwrap_or(u32::MAX);
-    limits.temp_bytes =
-        setting("temp_file_limit").map_or(u64::MAX, |kilobytes| kilobytes.saturating_mul(1024));
-    limits.statement_timeout = Duration::from_millis(setting("statement_timeout").unwrap_or_default());
+    if let Some(kilobytes) = setting("temp_file_limit") {
+        limits.temp_bytes = kilobytes.saturating_mul(1024);
+    }
+    if let Some(milliseconds) = setting("statement_timeout") {
+        limits.statement_timeout = Duration::from_millis(milliseconds);
+    }
     Ok(Team {
         name: get(row, "name")?,
         limits,
-        bytes: get::<i64>(row, "used")?.unsigned_abs(),
+        bytes: 0,
         sessions: 0,
         connected: u32::try_from(get::<i64>(row, "connected")?).unwrap_or_default(),
         unfinished: !get::<bool>(row, "is_whole")?,
+        locked: false,
     })
 }

@@ -4,19 +4,17 @@
 //! them and nothing about them. What a team may take is kept in a table beside its sessions, and held by triggers that run
 //! as the owner.
 
-mod keeping;
 mod limits;
 mod list;
 mod removal;
 mod rights;
 mod ways;
 
-pub use self::keeping::Retained;
 pub use self::limits::TeamLimits;
-pub(super) use self::limits::{LIMITS, quota};
+pub(super) use self::limits::{LIMITS, quota, tables as table_names};
 pub use self::list::Team;
 use self::rights::Roles;
-use super::{LONG, PostgresAdmin};
+use super::PostgresAdmin;
 use crate::StoreError;
 use crate::postgres::fault::{Fault, FaultKind};
 use crate::postgres::link::{Level, Link};
@@ -94,7 +92,7 @@ impl PostgresAdmin {
     /// Gives a team what it needs of tables that were made since, if the schema is a team's and this role owns it.
     pub(super) async fn settle_team(&self) -> Result<(), StoreError> {
         let fault = |fault: Fault| fault.error;
-        let mut link = self.patient.make(LONG).await.map_err(fault)?;
+        let mut link = self.patient.make(self.options.patience).await.map_err(fault)?;
         let is_team = match limits::has_limits(&mut link).await {
             // An engine without roles and their comments has no teams either.
             Err(Fault { kind: FaultKind::Refused | FaultKind::Unsupported, .. }) => return Ok(()),
@@ -113,7 +111,7 @@ impl PostgresAdmin {
 
     /// Returns the roles of the team, on a connection of its own: what is cut off must not be found on another one.
     async fn look_at_roles(&self) -> Result<(Link, Roles), StoreError> {
-        let mut link = self.patient.make(LONG).await.map_err(|fault| fault.error)?;
+        let mut link = self.patient.make(self.options.patience).await.map_err(|fault| fault.error)?;
         let roles = Roles::look(&mut link, self.schema()).await.map_err(|fault| fault.error)??;
         Ok((link, roles))
     }

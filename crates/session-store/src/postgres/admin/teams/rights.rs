@@ -159,6 +159,15 @@ LEFT JOIN pg_constraint o ON d.classid = 'pg_constraint'::regclass AND o.oid = d
 JOIN pg_class c ON c.oid = coalesce(a.adrelid, o.conrelid, CASE d.classid WHEN 'pg_class'::regclass THEN d.objid END)
 WHERE d.refclassid = 'pg_proc'::regclass AND c.relnamespace = to_regnamespace($1)
     AND f.pronamespace <> 'pg_catalog'::regnamespace
+UNION ALL
+SELECT format('the table %s, which is a part of %s', i.inhrelid::regclass, i.inhparent::regclass) FROM pg_inherits i
+JOIN pg_class c ON c.oid IN (i.inhrelid, i.inhparent)
+WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p')
+UNION ALL
+SELECT format('the type of %s.%s', c.relname, a.attname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+JOIN pg_type t ON t.oid = a.atttypid
+WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'p') AND NOT a.attisdropped
+    AND t.typnamespace <> 'pg_catalog'::regnamespace
 LIMIT 1";
 
 /// Refuses a schema in which others have left programs.
@@ -248,7 +257,7 @@ pub(super) async fn give(link: &mut Link, roles: &Roles, limits: Option<&TeamLim
     link.run(&TAKE.replace("TEAM", team).replace("HOLDER", owner)).await?;
     link.run(&format!("SET LOCAL ROLE \"{owner}\"")).await?;
     match limits {
-        Some(limits) => set(link, limits).await?,
+        Some(limits) => set(link, team, limits).await?,
         // Making it was cut off; who makes it the next time says what it may take.
         None if !has_limits(link).await? => return link.run("ROLLBACK").await,
         None => {}
@@ -259,7 +268,8 @@ pub(super) async fn give(link: &mut Link, roles: &Roles, limits: Option<&TeamLim
          REVOKE ALL ON ALL TABLES IN SCHEMA \"{team}\" FROM PUBLIC, \"{team}\";
          GRANT SELECT ON ALL TABLES IN SCHEMA \"{team}\" TO \"{team}\";
          REVOKE ALL ON ALL SEQUENCES IN SCHEMA \"{team}\" FROM PUBLIC, \"{team}\";
-         GRANT USAGE ON ALL SEQUENCES IN SCHEMA \"{team}\" TO \"{team}\""
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA \"{team}\" TO \"{team}\";
+         REVOKE ALL ON SEQUENCE @limits_near FROM \"{team}\""
     ))
     .await?;
     for table in tables(link, team).await? {

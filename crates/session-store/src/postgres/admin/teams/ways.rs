@@ -22,9 +22,10 @@ SELECT has_database_privilege('public', d.oid, 'TEMP') OR has_database_privilege
     (SELECT string_agg(quote_ident(o.datname), ', ' ORDER BY o.datname) FROM pg_database o
         WHERE o.oid <> d.oid AND o.datallowconn AND has_database_privilege($1, o.oid, 'CONNECT')
         AND has_database_privilege($1, o.oid, 'TEMP')) AS others,
-    (SELECT string_agg(DISTINCT quote_ident(pg_get_userbyid(a.grantee)), ', ') FROM pg_class c, aclexplode(c.relacl) AS a
-        WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND a.grantee <> 0
-        AND pg_get_userbyid(a.grantee) NOT IN ($1, $2)) AS strangers,
+    (SELECT string_agg(DISTINCT quote_ident(pg_get_userbyid(a.grantee)), ', ')
+        FROM (SELECT relacl AS acl FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1))
+            UNION ALL SELECT nspacl FROM pg_namespace WHERE nspname = $1) AS o, aclexplode(o.acl) AS a
+        WHERE a.grantee <> 0 AND pg_get_userbyid(a.grantee) NOT IN ($1, $2)) AS strangers,
     current_setting('max_prepared_transactions') <> '0' AS prepares
 FROM pg_database d WHERE d.datname = current_database()";
 
@@ -80,8 +81,8 @@ pub(super) async fn close(link: &mut Link, roles: &Roles) -> Result<Vec<String>,
     }
     if let Some(strangers) = open.strangers {
         warnings.push(format!(
-            "the tables are open to others too: if they are not meant to, run `REVOKE ALL ON ALL TABLES IN SCHEMA {team} FROM \
-             {strangers}`"
+            "the schema or its tables are open to others too: if they are not meant to, run `REVOKE ALL ON SCHEMA {team} FROM \
+             {strangers}; REVOKE ALL ON ALL TABLES IN SCHEMA {team} FROM {strangers}`"
         ));
     }
     if let Some(others) = open.others {
