@@ -21,7 +21,7 @@ use self::options::{Mode, Options};
 use crate::cargo::{cargo, passes};
 use crate::live::counted;
 use crate::report::{Report, Tally};
-use crate::workspace::{PREFIX, Workspace};
+use crate::workspace::Workspace;
 
 /// The example that writes, follows and judges.
 const WRITERS: &str = "failover_writers";
@@ -30,15 +30,8 @@ const WRITERS: &str = "failover_writers";
 const PROGRAMS: [(&str, &str); 4] =
     [("patroni", "patroni"), ("etcd", "etcd-server"), ("haproxy", "haproxy"), ("setpriv", "util-linux")];
 
-/// Set, it makes one fail-over in each mode a part of the tests.
-const ASKED: &str = "TRUNKLINE_TEST_FAILOVER";
-
-/// One fail-over in each mode, as a part of the tests of who asks for it: it takes minutes where a machine is busy. Where it
-/// cannot be, that is said as it is of other servers.
+/// One fail-over in each mode, as a part of the tests; where it cannot be, that is said as it is of other servers.
 pub(crate) fn briefly(workspace: &Workspace, report: &mut Report) {
-    if std::env::var_os(ASKED).is_none() {
-        return;
-    }
     if let Some(missing) = missing() {
         eprintln!("SKIPPING fail-overs: {missing}");
         report.skipped(&format!("fail-overs: {missing}"));
@@ -53,9 +46,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[&str]) -> Result<Tally, String
     if let Some(missing) = missing() {
         return Err(missing);
     }
-    let call = ["build", "--quiet", "--all-features", "--package"];
-    let package = format!("{PREFIX}session-store");
-    if !passes(cargo(workspace, call).args([&package, "--example", WRITERS]))? {
+    // As the tests build it, so that it is there after them.
+    let call = ["build", "--quiet", "--workspace", "--all-features", "--example", WRITERS];
+    if !passes(&mut cargo(workspace, call))? {
         return Err("the writers do not compile".to_owned());
     }
     let writers = workspace.target.join("debug/examples").join(WRITERS);

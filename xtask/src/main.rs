@@ -46,8 +46,8 @@ const MENU: &str = "\
 cargo xtask COMMAND        the one task runner of the workspace
 
   ci                       all that CI asks for: fmt, tidy, layers, clippy, test, docs, api, alone, package
-  test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries; without CRATE, and
-                           with TRUNKLINE_TEST_FAILOVER set, also `failover --single`
+  test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries; without CRATE also
+                           `failover --single`
   alone [CRATE]            each crate by itself: linted with no features, default, each feature, all features;
                            its tests and its examples run once
   layers                   edges between our crates and between the rooms of each, and dependencies that must be absent

@@ -16,9 +16,9 @@ pub(crate) async fn measure() -> Outcome<()> {
         println!("# without a PostgreSQL server nothing of it is measured");
         return Ok(());
     };
-    let name = "PostgreSQL: flushed append / raw INSERT and COMMIT";
-    let raw = one_session(&url, name).await?;
-    println!("# raw INSERT and COMMIT on this disk: {raw:?}");
+    let (raw, times) = one_session(&url).await?;
+    // No bar: on a disk whose flush is nearly free this says what the statements cost, and no person waits for that.
+    println!("# PostgreSQL: flushed append / raw INSERT and COMMIT of {raw:?}, as the disk is  {times:.2}");
     idle::measure(&url).await
 }
 
@@ -28,8 +28,9 @@ pub(crate) async fn with_slow_flushes(slow: &Library) -> Outcome<()> {
         println!("# without the server's programs nothing is measured where flushes are slow");
         return Ok(());
     };
-    let name = "PostgreSQL: flushed append / raw INSERT and COMMIT, each flush 1 ms slower";
-    slow_flush::check(one_session(&cluster.url, name).await?)?;
+    let (raw, times) = one_session(&cluster.url).await?;
+    slow_flush::check(raw)?;
+    at_most("PostgreSQL: flushed append / raw INSERT and COMMIT, each flush 1 ms slower", times, 1.5);
     processes::measure(&cluster.url).await
 }
 
@@ -42,8 +43,8 @@ pub(crate) async fn open(url: &str, schema: &str) -> Outcome<PostgresStore> {
     Ok(PostgresStore::open(PostgresOptions::new(url).schema(schema)).await?)
 }
 
-/// One session, one append after the other; returns what the raw side takes.
-async fn one_session(url: &str, name: &str) -> Outcome<Duration> {
+/// One session, one append after the other; returns what the raw side takes, and how many times as long ours does.
+async fn one_session(url: &str) -> Outcome<(Duration, f64)> {
     let schema = schema("one");
     let store = open(url, &schema).await?;
     let mut writing = Writing::begin(&store, 1, 100).await?;
@@ -63,8 +64,7 @@ async fn one_session(url: &str, name: &str) -> Outcome<Duration> {
     raw.end(&schema).await?;
     let (raw, prepared, ours) = (median(raw_times), median(prepared_times), median(times));
     println!("# PostgreSQL: raw INSERT {raw:?}, prepared {prepared:?}; ours {ours:?}");
-    at_most(name, ratio(ours, raw), 1.5);
-    Ok(raw)
+    Ok((raw, ratio(ours, raw)))
 }
 
 /// Inserts the bytes of one message and commits, in one trip to the server.

@@ -29,6 +29,12 @@ const HOWS: [(&str, &str); 3] = [
     ("store", "appends to 64 sessions through the store"),
 ];
 
+/// How many connections each team has: half as many as there are cores, which leaves the other half to the rest.
+fn connections() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    u32::try_from(cores / 2).unwrap_or(1).max(1)
+}
+
 pub(crate) async fn measure() -> Outcome<()> {
     let Ok(url) = std::env::var("TRUNKLINE_TEST_POSTGRES") else { return Ok(()) };
     let teams = Teams::make(&url).await?;
@@ -41,7 +47,7 @@ async fn compare(teams: &Teams) -> Outcome<()> {
     let options = PostgresOptions::new(&teams.urls[0]).schema(&teams.names[0]);
     let store = PostgresStore::open(options.connections(1)).await?;
     let mut writing = Writing::begin(&store, 1, 100).await?;
-    let connections = TeamLimits::new().connections;
+    let connections = connections();
     // Fills caches.
     Times::of(&store, &mut writing).await?;
     for (how, words) in HOWS {
@@ -134,6 +140,7 @@ impl Teams {
             let team = PostgresAdmin::connect(PostgresOptions::new(admin).schema(name)).await?;
             let mut limits = TeamLimits::new();
             limits.bytes = Some(1 << 30);
+            limits.connections = connections();
             team.grant(&limits).await?;
             let password = name.chars().rev().collect::<String>();
             team.set_password(&password).await?;
@@ -192,7 +199,7 @@ impl Noisy {
 
 /// What the noisy team does: it takes what it may get for a while on each line that it reads.
 pub(crate) async fn hammer(how: &str, url: &str, schema: &str) -> Outcome<()> {
-    let connections = TeamLimits::new().connections;
+    let connections = connections();
     let mut writings = Vec::new();
     let mut clients = Vec::new();
     let mut store = None;

@@ -165,11 +165,21 @@ async fn status(link: &mut Link, schema: &str) -> Result<Result<StoreStatus, Sto
 
 /// Returns our tables and what they take.
 pub(super) async fn tables(link: &mut Link, schema: &str) -> Result<Vec<StoreTable>, Fault> {
-    let query =
-        "SELECT c.relname::text AS name, c.reltuples::float8 AS rows, pg_total_relation_size(c.oid) AS bytes
-                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') ORDER BY 3 DESC, 1";
-    let rows = link.rows(query, Bind::new().with(schema)).await?;
+    // Of a table that is distributed this server has none of the rows. A server that is away counts as nothing.
+    let (bytes, spread) = match is_distributed(link, "sessions").await? {
+        true => (
+            "coalesce(CASE WHEN p.logicalrelid IS NULL THEN pg_total_relation_size(c.oid)
+                 ELSE citus_total_relation_size(c.oid, fail_on_error => false) END, 0)",
+            "LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid",
+        ),
+        false => ("pg_total_relation_size(c.oid)", ""),
+    };
+    let query = format!(
+        "SELECT c.relname::text AS name, c.reltuples::float8 AS rows, {bytes} AS bytes
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace {spread}
+         WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') ORDER BY 3 DESC, 1"
+    );
+    let rows = link.rows(&query, Bind::new().with(schema)).await?;
     let table = |row| -> Result<StoreTable, String> {
         let rows: f64 = get(row, "rows")?;
         Ok(StoreTable {
