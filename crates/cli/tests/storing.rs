@@ -196,7 +196,7 @@ fn a_team_is_made_used_listed_pruned_and_removed() {
         json["teams"].as_array().and_then(|teams| teams.iter().find(|one| one["name"] == team.as_str()));
     assert_eq!(ours.expect("it is listed")["quota"], 20_000_000);
     let said = scene.run(&["store", "prune", &team]);
-    assert!(said.exit == Some(2) && said.err.contains("store prune --yes"), "{}", said.err);
+    assert!(said.exit == Some(2) && said.err.contains(&format!("store prune {team} --yes")), "{}", said.err);
     assert_eq!(scene.ok(&["store", "prune", &team, "--yes"]), "1 session deleted\n");
     let said = scene.run(&["store", "revoke", &team]);
     assert!(said.exit == Some(2) && said.err.contains("store revoke"), "{}", said.err);

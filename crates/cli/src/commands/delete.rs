@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &Delete, place: &Place) -> Result<Exit, Fault> {
         if let Some(holder) = store.holder(&info.id).await? {
             return Err(StoreError::Locked { session: info.id.clone(), holder: holder.name }.into());
         }
-        let holds = match leaving(store.as_ref(), info).await {
+        let holds = match leaving(store.as_ref(), info, true).await {
             Ok(leaving) => {
                 refs.insert(info.id.clone(), leaving.refs);
                 leaving.waits

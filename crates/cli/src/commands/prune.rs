@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &Prune, place: &Place) -> Result<Exit, Fault> {
     retention.bytes = args.max_size;
     retention.only_archived = args.archived;
     retention.keep_tags = args.keep_tag.iter().cloned().collect();
-    let Expiry { going, staying, list } = expired(store.as_ref(), retention).await?;
+    let Expiry { going, staying, list } = expired(store.as_ref(), retention, true).await?;
     // Somebody who agreed beforehand need not be there to read it.
     let mut acts = out::Acts::default();
     if args.yes {

@@ -41,8 +41,13 @@ pub(crate) struct Leaving {
     pub(crate) refs: Vec<String>,
 }
 
-/// Tells what would be cut off if a session were gone, and what it leaves elsewhere.
-pub(crate) async fn leaving(store: &dyn SessionStore, info: &SessionInfo) -> Result<Leaving, Fault> {
+/// Tells what would be cut off if a session were gone, and what it leaves elsewhere: on this machine, so `is_ours` says whether
+/// its folder can be here.
+pub(crate) async fn leaving(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    is_ours: bool,
+) -> Result<Leaving, Fault> {
     let reading = Reading::load(store, info).await?;
     let letters = store.inbox(&info.id).await?.len();
     let waiting: BTreeSet<String> = reading.waiting().map(|entry| entry.id.to_string()).collect();
@@ -59,7 +64,8 @@ pub(crate) async fn leaving(store: &dyn SessionStore, info: &SessionInfo) -> Res
     let left = (!left.is_empty()).then(|| format!("not cleaned up by its tool: {}", left.join(", ")));
     let told: Vec<String> = waits.into_iter().chain(left).collect();
     let waits = (!told.is_empty()).then(|| told.join("; "));
-    Ok(Leaving { waits, refs: refs_of(&reading) })
+    let refs = if is_ours { refs_of(&reading) } else { Vec::new() };
+    Ok(Leaving { waits, refs })
 }
 
 /// The commands that take its refs away, of those that are there still, as far as that can be seen.
@@ -111,14 +117,18 @@ pub(crate) struct Expiry {
 }
 
 /// Returns which sessions have had their time. Where a decision is open, nothing goes.
-pub(crate) async fn expired(store: &dyn SessionStore, mut retention: Retention) -> Result<Expiry, Fault> {
+pub(crate) async fn expired(
+    store: &dyn SessionStore,
+    mut retention: Retention,
+    is_ours: bool,
+) -> Result<Expiry, Fault> {
     retention.keep_notes = unsettled().chain([across::open_runs()]).collect();
     let plan = retention.plan(store, now()).await?;
     let all = store.sessions().await?;
     let mut expiry = Expiry::default();
     for expired in plan {
         // What older versions wrote has no keys to be found by, and what is not readable is not thrown away unasked.
-        match leaving(store, &expired.info).await {
+        match leaving(store, &expired.info, is_ours).await {
             Ok(Leaving { waits: None, refs }) => {
                 let why = match expired.reason {
                     ExpiryReason::Age => None,

@@ -26,16 +26,24 @@ impl Inner {
     ) -> Result<(), StoreError> {
         self.settle(session).await;
         let is_found_gone = attempt!(self.links, |link, again| delete_in(&mut link, session, seen, again))?;
-        if is_found_gone {
-            // A commit that waits for a standby can be seen before one has it; what is written after it is acknowledged after it.
-            let owner = self.owner().await?;
-            let sql = "UPDATE @owners SET name = name WHERE owner = $1::uuid";
-            attempt!(self.links, |link| async {
-                link.write(Level::Flushed, sql, Bind::new().with(&owner)).await.map(|_| Ok(()))
-            })?;
-        }
         self.tell(session);
+        if is_found_gone && !self.flush().await.unwrap_or(false) {
+            let reason = "the session is gone here, and whether a standby knows is not known".to_owned();
+            return Err(StoreError::Io { place: self.links.place().to_owned(), reason });
+        }
         Ok(())
+    }
+
+    /// Waits until what was found is as safe as if its commit had been answered, where no row of it is left to write: a commit that
+    /// waits for a standby can be seen before one has it, and what is written after it is acknowledged after it. Returns whether
+    /// something was written.
+    async fn flush(self: &Arc<Self>) -> Result<bool, StoreError> {
+        let owner = self.owner().await?;
+        let sql = "UPDATE @owners SET name = name WHERE owner = $1::uuid RETURNING 1";
+        let written = attempt!(self.links, |link| async {
+            link.write(Level::Flushed, sql, Bind::new().with(&owner)).await.map(Ok)
+        })?;
+        Ok(!written.is_empty())
     }
 
     /// Removes an import that nobody goes on with; returns whether there was one.

@@ -158,24 +158,40 @@ impl Links {
             }
             // A role may have fewer connections than we have seats: then one that we give back ourselves is as good. Who
             // comes while others wait for that lets them go first.
-            let is_next = turn.is_some() || self.idle().waiting.is_empty();
-            if is_next && let Ok((open, _)) = self.try_to_connect(deadline, true).await? {
+            let is_first = turn.is_none();
+            if is_first
+                && self.idle().waiting.is_empty()
+                && let Ok((open, _)) = self.try_to_connect(deadline, true).await?
+            {
                 return Ok(self.link(open, Duration::ZERO, Some(seat)));
             }
-            let next = Instant::now() + pause;
-            if next >= deadline {
-                return Err(self.unreachable());
-            }
             let waiting = turn.get_or_insert_with(|| self.stand_in_line());
-            match tokio::time::timeout_at(next, &mut waiting.given).await {
-                Ok(Ok((since, open))) => {
+            let connect = async {
+                if !is_first && let Ok((open, _)) = self.try_to_connect(deadline, true).await? {
+                    return Ok(Some(open));
+                }
+                let next = Instant::now() + pause;
+                if next >= deadline {
+                    return Err(self.unreachable());
+                }
+                tokio::time::sleep_until(next).await;
+                Ok(None)
+            };
+            tokio::select! {
+                biased;
+                given = &mut waiting.given => {
                     turn = None;
-                    if !open.branch.is_some_and(|branch| branch.is_behind(*self.newest.borrow())) {
+                    let believed = |open: &Open| !open.branch.is_some_and(|branch| branch.is_behind(*self.newest.borrow()));
+                    if let Ok((since, open)) = given && believed(&open) {
                         return Ok(self.link(open, since.elapsed(), Some(seat)));
                     }
                 }
-                Ok(Err(_)) => turn = None,
-                Err(_) => pause = (pause * 2).min(LONGEST_PAUSE),
+                connected = connect => {
+                    if let Some(open) = connected? {
+                        return Ok(self.link(open, Duration::ZERO, Some(seat)));
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
             }
         }
     }
@@ -415,5 +431,6 @@ impl Drop for Turn {
         if let Ok((_, open)) = self.given.try_recv() {
             self.home.give_back(open);
         }
+        self.home.idle().waiting.retain(|waiting| !waiting.is_closed());
     }
 }

@@ -266,6 +266,14 @@ fn what_the_url_does_not_say_is_taken_from_the_environment() {
         "#]],
     );
     check_with(
+        &[("PGSSLMODE", "")],
+        "postgres://db/work\npostgres://db/work?sslmode=prefer",
+        expect![[r#"
+            ERROR "the variable PGSSLMODE is empty: say which, or unset it"
+            postgres://db:5432/work target_session_attrs=any sslmode=prefer
+        "#]],
+    );
+    check_with(
         &[("PGREQUIRESSL", "1")],
         "postgres://db/work\npostgres://db/work?sslmode=prefer",
         expect![[r#"

@@ -9,7 +9,7 @@ use trunkline_session_store::{SessionInfo, SessionStore, Team, TeamLimits};
 use super::is_agreed;
 use crate::args::store::{GrantArgs, RevokeArgs, TeamPruneArgs};
 use crate::desk::place::Place;
-use crate::desk::removal::{Expiry, Gone, delete_shown, expired, tell_refs};
+use crate::desk::removal::{Expiry, Gone, delete_shown, expired};
 use crate::files::new_file;
 use crate::term::fault::{Exit, Fault};
 use crate::term::limits::{age, size};
@@ -23,6 +23,9 @@ use crate::term::text::{count, grouped, one_line};
 pub(super) async fn grant(args: &GrantArgs, place: &Place) -> Result<Exit, Fault> {
     let admin = place.admin_of(&args.team).await?;
     let before = admin.team().await?;
+    if before.as_ref().is_some_and(|team| team.locked) {
+        return Err(Fault::new(format!("the limits of {} cannot be read: {LOCKED}", args.team)));
+    }
     let mut limits = before.map_or_else(TeamLimits::new, |team| team.limits);
     if let Some(quota) = args.quota {
         limits.bytes = quota.0;
@@ -167,17 +170,25 @@ pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, F
         tell(&format!("{} {team}: {}\n", paint(YELLOW, "kept:"), fault.as_line()));
     };
     let mut going = Vec::new();
-    let mut sum = 0;
+    let (mut sum, mut deleted) = (0, 0);
     for team in with_rules(args.team.as_deref(), place).await? {
-        match shown_going(&team, place).await {
+        let done = match shown_going(&team, place).await {
+            Ok(sessions) if args.yes => {
+                sum += sessions.len();
+                delete_of(&team.name, sessions, &mut deleted, place).await
+            }
             Ok(sessions) => {
                 sum += sessions.len();
-                going.push((team.name, sessions));
+                going.push((team.name.clone(), sessions));
+                Ok(())
             }
-            Err(fault) => failed(&team.name, &fault),
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = done {
+            failed(&team.name, &fault);
         }
     }
-    let mut deleted = 0;
+    let which = args.team.as_ref().map_or_else(String::new, |team| format!("{team} "));
     if sum == 0 {
         tell("nothing has had its time\n");
     } else if args.dry_run {
@@ -186,16 +197,13 @@ pub(super) async fn prune(args: &TeamPruneArgs, place: &Place) -> Result<Exit, F
         args.yes,
         &format!("delete {}?", count(sum, "session")),
         "nothing is deleted",
-        "store prune --yes",
+        &format!("store prune {which}--yes"),
         place,
     )? {
         for (team, sessions) in going {
-            let mut gone = Gone::default();
-            if let Err(fault) = delete_of(&team, sessions, &mut gone, place).await {
+            if let Err(fault) = delete_of(&team, sessions, &mut deleted, place).await {
                 failed(&team, &fault);
             }
-            tell_refs(&gone.refs);
-            deleted += gone.sessions.len();
         }
         out::print(&format!("{} deleted\n", count(deleted, "session")))?;
     } else {
@@ -217,8 +225,11 @@ async fn with_rules(team: Option<&str>, place: &Place) -> Result<Vec<Team>, Faul
     };
     let teams = admin.teams().await;
     admin.close().await;
-    let has_rule = |team: &Team| team.locked || team.limits.retention.older_than.is_some();
-    Ok(teams?.into_iter().filter(|team| !team.unfinished && has_rule(team)).collect())
+    Ok(teams?.into_iter().filter(|team| !team.unfinished && (team.locked || has_rule(team))).collect())
+}
+
+fn has_rule(team: &Team) -> bool {
+    team.limits.retention.older_than.is_some() || team.limits.retention.bytes.is_some()
 }
 
 /// Shows which sessions of a team have had their time.
@@ -226,11 +237,12 @@ async fn shown_going(team: &Team, place: &Place) -> Result<Vec<(SessionInfo, Vec
     if team.locked {
         return Err(Fault::new(LOCKED));
     }
-    if team.limits.retention.older_than.is_none() {
+    if !has_rule(team) {
         return Ok(Vec::new());
     }
     let store = place.store_of(&team.name).await?;
-    let found = expired(&store, team.limits.retention.clone()).await;
+    // Its folders are on the machines of the team.
+    let found = expired(&store, team.limits.retention.clone(), false).await;
     store.close().await;
     let Expiry { going, list, .. } = found?;
     if !going.is_empty() {
@@ -242,22 +254,24 @@ async fn shown_going(team: &Team, place: &Place) -> Result<Vec<(SessionInfo, Vec
 async fn delete_of(
     team: &str,
     going: Vec<(SessionInfo, Vec<String>)>,
-    gone: &mut Gone,
+    deleted: &mut usize,
     place: &Place,
 ) -> Result<(), Fault> {
     if going.is_empty() {
         return Ok(());
     }
     let store = place.store_of(team).await?;
-    let done = match delete_shown(&store, going, gone).await {
+    let mut gone = Gone::default();
+    let done = match delete_shown(&store, going, &mut gone).await {
         Ok(()) => store.collect(false).await.map(drop),
         Err(error) => Err(error),
     };
+    *deleted += gone.sessions.len();
     store.close().await;
     Ok(done?)
 }
 
-const LOCKED: &str = "others hold its tables, as a backup or `VACUUM FULL` does: try again later";
+const LOCKED: &str = "others hold its tables, as `VACUUM FULL` does: try again later";
 
 fn unknown(team: &str, place: &Place) -> Fault {
     Fault::usage(format!("there is no team {:?}", one_line(team, 80)))

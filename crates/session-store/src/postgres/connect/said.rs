@@ -141,6 +141,11 @@ impl Said {
                 said.set(From::Environment, name, value)?;
             }
         }
+        if !said.0.contains_key("sslmode")
+            && std::env::var_os("PGSSLMODE").is_some_and(|value| value.is_empty())
+        {
+            return Err("the variable PGSSLMODE is empty: say which, or unset it".to_owned());
+        }
         // An old word for `PGSSLMODE=require`.
         if !said.0.contains_key("sslmode")
             && variable("PGREQUIRESSL").is_some_and(|value| value.starts_with('1'))

@@ -197,15 +197,22 @@ async fn two_who_make_sessions_at_once_are_counted_together() {
     let team = database.grant(&limits).await;
     let store = team.open().await;
     store.create(new_session(1)).await.unwrap();
-    let copy = "BEGIN; INSERT INTO @sessions SELECT (s.json_populate_record).* FROM (SELECT json_populate_record(NULL::@sessions,
+    let copies = |isolation: &str| {
+        format!("BEGIN ISOLATION LEVEL {isolation}; SELECT 1 FROM @sessions; SELECT pg_sleep(0.2); INSERT INTO @sessions SELECT (s.json_populate_record).* FROM (SELECT json_populate_record(NULL::@sessions,
         (to_jsonb(o) || jsonb_build_object('session', gen_random_uuid()))::json) FROM @sessions o, generate_series(1, 3)) s;
-        SELECT pg_sleep(0.5); COMMIT";
-    let both = (team.tries(copy), team.tries(copy));
-    let (one, other) = tokio::join!(both.0, both.1);
-    let refused = [one, other].into_iter().filter_map(Result::err).collect::<Vec<_>>();
-    assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(refused[0].contains("the quota of 4 sessions is used up"), "{refused:?}");
-    assert_eq!(team.tries("SELECT count(*) FROM @sessions").await.unwrap(), ["4"]);
+        SELECT pg_sleep(0.5); COMMIT")
+    };
+    for (isolation, words) in
+        [("READ COMMITTED", "the quota of 4 sessions is used up"), ("REPEATABLE READ", "could not serialize")]
+    {
+        let copy = copies(isolation);
+        let (one, other) = tokio::join!(team.tries(&copy), team.tries(&copy));
+        let refused = [one, other].into_iter().filter_map(Result::err).collect::<Vec<_>>();
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(refused[0].contains(words), "{refused:?}");
+        assert_eq!(team.tries("SELECT count(*) FROM @sessions").await.unwrap(), ["4"]);
+        team.tries(&format!("DELETE FROM @sessions WHERE session <> '{}'", session(1))).await.unwrap();
+    }
     store.close().await;
 }
 

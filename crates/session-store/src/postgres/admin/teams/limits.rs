@@ -34,7 +34,7 @@ pub struct TeamLimits {
     pub retention: Retention,
 }
 
-/// So many connections keep a noisy team from filling a machine of two cores; see `docs/postgres.md`.
+/// What one program works with, and half as many as a server of four cores has; see `docs/postgres.md`.
 const CONNECTIONS: u32 = 2;
 
 impl Default for TeamLimits {
@@ -94,8 +94,9 @@ DECLARE
 BEGIN
     SELECT l.bytes, l.updates, l.sessions INTO may FROM @limits l;
     IF TG_WHEN = 'AFTER' AND may.sessions IS NOT NULL THEN
-        -- One after the other, or two would each not see what the other makes.
-        PERFORM 1 FROM @limits FOR UPDATE;
+        -- One after the other, or two would each not see what the other makes; changed and not only locked, so that one with an
+        -- older snapshot is told that it cannot go on.
+        UPDATE @limits SET sessions = may.sessions;
         SELECT count(*) INTO made FROM @sessions;
         IF made > may.sessions THEN
             RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = format(

@@ -28,7 +28,7 @@ pub struct Team {
     /// Whether making or removing it was cut off: then only its name and its connections are known.
     pub unfinished: bool,
     /// Whether others hold its tables, as [`PostgresAdmin::shrink`] does: then its size, its sessions, its quotas and its rule are
-    /// not known. [`PostgresAdmin::team`] waits instead.
+    /// not known.
     pub locked: bool,
 }
 
@@ -77,7 +77,7 @@ async fn list(link: &mut Link, team: Option<&str>) -> Result<Result<Vec<Team>, S
     // Many teams in one statement, and not so many that the server has no room for its locks.
     for some in teams.chunks_mut(50) {
         match look(link, some, "5s").await {
-            Err(Fault { kind: FaultKind::Collision, .. }) if team.is_none() => {
+            Err(Fault { kind: FaultKind::Collision, .. }) => {
                 // Somebody holds the tables of one of them, and can do so for as long as they like.
                 for one in some.chunks_mut(1) {
                     match look(link, one, "200ms").await {
