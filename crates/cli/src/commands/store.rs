@@ -1,5 +1,6 @@
 //! `trunkline store`: the store as a whole, for the one who looks after it.
 
+mod agreement;
 mod distribute;
 mod migrate;
 mod status;
@@ -8,10 +9,8 @@ mod vacuum;
 
 use crate::args::store::{StoreAct, StoreArgs};
 use crate::desk::place::Place;
-use crate::term::confirm::{Answer, agreed};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
-use crate::term::tell::tell;
 use crate::term::text::one_line;
 
 /// `trunkline store`.
@@ -32,19 +31,5 @@ pub(crate) async fn run(args: &StoreArgs, place: &Place) -> Result<Exit, Fault> 
         Some(StoreAct::Grant(args)) => teams::grant(args, place).await,
         Some(StoreAct::Prune(args)) => teams::prune(args, place).await,
         Some(StoreAct::Revoke(args)) => teams::revoke(args, place).await,
-    }
-}
-
-/// Asks whether what was shown is to be done; `unasked` says what is not done where there is no terminal to ask at, and `command`
-/// agrees to it beforehand.
-fn is_agreed(yes: bool, question: &str, unasked: &str, command: &str, place: &Place) -> Result<bool, Fault> {
-    match agreed(yes, question) {
-        Answer::Yes => Ok(true),
-        Answer::No => {
-            tell("nothing was changed\n");
-            Ok(false)
-        }
-        Answer::Nobody => Err(Fault::usage(format!("no terminal to ask at, and {unasked} unasked"))
-            .hint(format!("agree to it beforehand: {}", place.command(command)))),
     }
 }

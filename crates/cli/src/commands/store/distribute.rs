@@ -2,7 +2,7 @@
 
 use trunkline_session_store::Distributed;
 
-use super::is_agreed;
+use super::agreement::is_agreed;
 use crate::args::store::DistributeArgs;
 use crate::desk::place::Place;
 use crate::term::fault::{Exit, Fault};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use trunkline_session_store::{Migrate, Migration, MigrationProgress, StoreOwner};
 
-use super::is_agreed;
+use super::agreement::is_agreed;
 use super::status::writer;
 use crate::args::store::MigrateArgs;
 use crate::desk::place::Place;

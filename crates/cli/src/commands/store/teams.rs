@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use trunkline_session_store::{SessionInfo, SessionStore, Team, TeamLimits};
 
-use super::is_agreed;
+use super::agreement::is_agreed;
 use crate::args::store::{GrantArgs, RevokeArgs, TeamPruneArgs};
 use crate::desk::place::Place;
 use crate::desk::removal::{Expiry, Gone, delete_shown, expired};
