@@ -42,7 +42,9 @@ fn main() -> Outcome<()> {
                 processes::write(url, schema, first.parse()?, sessions.parse()?).await
             }
             #[cfg(feature = "postgres")]
-            ["hammer", how, url, schema] => teams::hammer(how, url, schema).await,
+            ["hammer", how, connections, url, schema] => {
+                teams::hammer(how, connections.parse()?, url, schema).await
+            }
             _ => {
                 Err("takes no arguments; BENCH_ONLY says what to run: postgres, slow, teams or sqlite".into())
             }

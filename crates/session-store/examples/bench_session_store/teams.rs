@@ -3,6 +3,7 @@
 //! The noisy team is another process with the limits that `grant` gives if nothing else is said. The quiet one appends and
 //! reads now and then through the store. Alone and beside the other take turns, and the 99th percentiles are compared.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -29,10 +30,11 @@ const HOWS: [(&str, &str); 3] = [
     ("store", "appends to 64 sessions through the store"),
 ];
 
-/// How many connections each team has: half as many as there are cores, which leaves the other half to the rest.
-fn connections() -> u32 {
+/// On how many connections the noisy team is at it: those that `grant` gives if nothing else is said, and half as many as there
+/// are cores, which leaves the other half to the rest.
+fn connections() -> BTreeSet<u32> {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    u32::try_from(cores / 2).unwrap_or(1).max(1)
+    BTreeSet::from([TeamLimits::new().connections, u32::try_from(cores / 2).unwrap_or(1).max(1)])
 }
 
 pub(crate) async fn measure() -> Outcome<()> {
@@ -47,11 +49,11 @@ async fn compare(teams: &Teams) -> Outcome<()> {
     let options = PostgresOptions::new(&teams.urls[0]).schema(&teams.names[0]);
     let store = PostgresStore::open(options.connections(1)).await?;
     let mut writing = Writing::begin(&store, 1, 100).await?;
-    let connections = connections();
     // Fills caches.
     Times::of(&store, &mut writing).await?;
-    for (how, words) in HOWS {
-        let mut noisy = Noisy::start(how, teams).await?;
+    let each = connections().into_iter().flat_map(|connections| HOWS.map(|how| (connections, how)));
+    for (connections, (how, words)) in each {
+        let mut noisy = Noisy::start(how, connections, teams).await?;
         let (mut alone, mut beside) = (Times::default(), Times::default());
         for _ in 0..TURNS {
             alone.add(Times::of(&store, &mut writing).await?);
@@ -140,7 +142,7 @@ impl Teams {
             let team = PostgresAdmin::connect(PostgresOptions::new(admin).schema(name)).await?;
             let mut limits = TeamLimits::new();
             limits.bytes = Some(1 << 30);
-            limits.connections = connections();
+            limits.connections = connections().into_iter().max().unwrap_or(1);
             team.grant(&limits).await?;
             let password = name.chars().rev().collect::<String>();
             team.set_password(&password).await?;
@@ -169,9 +171,10 @@ struct Noisy {
 }
 
 impl Noisy {
-    async fn start(how: &str, teams: &Teams) -> Outcome<Self> {
+    async fn start(how: &str, connections: u32, teams: &Teams) -> Outcome<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["hammer", how, &teams.urls[1], &teams.names[1]]).kill_on_drop(true);
+        command.args(["hammer", how, &connections.to_string(), &teams.urls[1], &teams.names[1]]);
+        command.kill_on_drop(true);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("it has an output")?;
         let mut noisy = Noisy { child, lines: BufReader::new(output).lines() };
@@ -198,13 +201,12 @@ impl Noisy {
 }
 
 /// What the noisy team does: it takes what it may get for a while on each line that it reads.
-pub(crate) async fn hammer(how: &str, url: &str, schema: &str) -> Outcome<()> {
-    let connections = connections();
+pub(crate) async fn hammer(how: &str, connections: usize, url: &str, schema: &str) -> Outcome<()> {
     let mut writings = Vec::new();
     let mut clients = Vec::new();
     let mut store = None;
     if how == "store" {
-        let options = PostgresOptions::new(url).schema(schema).connections(connections as usize);
+        let options = PostgresOptions::new(url).schema(schema).connections(connections);
         let opened = PostgresStore::open(options).await?;
         for number in 1..=64 {
             writings.push(Writing::begin(&opened, number, 2).await?);

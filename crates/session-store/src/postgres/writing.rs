@@ -29,8 +29,8 @@ pub(super) struct Ready {
     writers: usize,
 }
 
-/// What one session writes next. Dropped with jobs, as at the end of the runtime, it fails them, so that nobody waits for
-/// ever.
+/// What one session writes next. Dropped with jobs, as at the end of the runtime, it fails them, so that no append
+/// waits for ever.
 struct Flight {
     held: Arc<Held>,
     jobs: Vec<Job>,

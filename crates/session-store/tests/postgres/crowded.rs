@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use trunkline_session_store::{Amend, Durability, PostgresOptions, PostgresStore, SessionStore, StoreError};
+use trunkline_session_store::{Amend, Durability, PostgresStore, SessionStore, StoreError};
 
 use super::made::{batch, bodies, new_session, note, session};
 use super::teams::{Database, roomy};
-use super::{Schema, TTL, client, runtime, server};
+use super::{Schema, client, runtime, server};
 
 /// Locks the row of a session until the transaction of `holder` ends.
 async fn hold(holder: &tokio_postgres::Client, schema: &Schema, number: u32) {
@@ -55,8 +55,7 @@ async fn who_reads_has_a_turn_although_others_write_on_all_connections() {
     let mut limits = roomy();
     limits.connections = 2;
     let team = database.grant(&limits).await;
-    let options = PostgresOptions::new(&team.url).schema(&team.name).lease_ttl(TTL);
-    let store = PostgresStore::open(options).await.unwrap();
+    let store = team.open_wide().await;
     let mut tasks = Vec::new();
     for number in 1..=12 {
         store.create(new_session(number)).await.unwrap();

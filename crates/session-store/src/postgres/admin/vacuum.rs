@@ -63,8 +63,8 @@ impl PostgresAdmin {
         })
     }
 
-    /// Gives what is free in the files of the tables back to the system, with `VACUUM FULL`: until that is done, nobody else
-    /// can use a table, and both the old and the new file of it are there. A team that was over its quota is below it after
+    /// Gives what is free in the files of the tables back to the system, with `VACUUM FULL`: until that is done, no other
+    /// program can use a table, and both the old and the new file of it are there. A team that was over its quota is below it after
     /// it has deleted enough and this was done.
     ///
     /// # Errors

@@ -180,7 +180,7 @@ async fn what_a_team_has_reset_is_what_it_should_be() {
     assert_eq!(admin.team().await.unwrap().unwrap().limits.temp_bytes, 1 << 30);
 }
 
-/// What others have tied to the tables of a schema would run as whoever deletes from them.
+/// What others have tied to the tables of a schema would run with the rights of the administrator who deletes from them.
 #[tokio::test]
 async fn a_schema_that_reaches_into_others_is_not_taken() {
     let Some(url) = server() else { return };

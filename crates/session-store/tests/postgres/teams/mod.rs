@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use trunkline_session_store::{PostgresAdmin, PostgresOptions, PostgresStore, TeamLimits};
 
-use super::{Schema, run};
+use super::{Schema, TTL, run};
 
 /// Returns limits that leave room for a test's own stores beside what it tries; a connection that was closed counts for a moment.
 pub(super) fn roomy() -> TeamLimits {
@@ -95,6 +95,12 @@ pub(super) struct Known {
 impl Known {
     pub(super) async fn open(&self) -> PostgresStore {
         let options = PostgresOptions::new(&self.url).schema(&self.name).connections(1);
+        PostgresStore::open(options).await.expect("it opens")
+    }
+
+    /// Opens its store with all connections that it would take, and leases that end soon.
+    pub(super) async fn open_wide(&self) -> PostgresStore {
+        let options = PostgresOptions::new(&self.url).schema(&self.name).lease_ttl(TTL);
         PostgresStore::open(options).await.expect("it opens")
     }
 

@@ -123,8 +123,7 @@ async fn a_store_works_with_fewer_connections_than_it_would_take() {
     let mut limits = roomy();
     limits.connections = 2;
     let team = database.grant(&limits).await;
-    let options = PostgresOptions::new(&team.url).schema(&team.name).lease_ttl(TTL);
-    let store = PostgresStore::open(options).await.unwrap();
+    let store = team.open_wide().await;
     let mut writing = Vec::new();
     let end = std::time::Instant::now() + 3 * TTL;
     for number in 1..=20 {

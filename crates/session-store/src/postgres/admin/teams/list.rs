@@ -78,7 +78,7 @@ async fn list(link: &mut Link, team: Option<&str>) -> Result<Result<Vec<Team>, S
     for some in teams.chunks_mut(50) {
         match look(link, some, "5s").await {
             Err(Fault { kind: FaultKind::Collision, .. }) => {
-                // Somebody holds the tables of one of them, and can do so for as long as they like.
+                // The tables of one of them are locked, perhaps by the team itself and for as long as it likes.
                 for one in some.chunks_mut(1) {
                     match look(link, one, "200ms").await {
                         Err(Fault { kind: FaultKind::Collision, .. }) => {
