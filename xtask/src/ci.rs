@@ -21,18 +21,18 @@ pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut R
             report.step("test", || test::run(workspace, postgres, &test::Packages::All, &[]));
             failover::briefly(workspace, report);
         }
-        Some(log) => report.ran_before("test", tally_of(log)),
+        Some(log) => {
+            let text = std::fs::read(log).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            // A log without a closing line is one of a run that broke off.
+            let tally = test::closing_line(&text).unwrap_or_else(|| Tally::of(false));
+            report.ran_before("test", tally, test::failures(&text));
+        }
     }
     report.step("rustdoc", || docs::rustdoc(workspace));
     report.step("api", || api::run(workspace, &workspace.crates, api::Mode::Compare));
     report.step("alone", || alone::run(workspace, postgres, &workspace.crates, true));
     report.step("package", || package(workspace, false));
-}
-
-/// The closing line of a log; a log without one is a run that broke off.
-fn tally_of(log: &str) -> Tally {
-    let text = std::fs::read(log).unwrap_or_default();
-    test::closing_line(&String::from_utf8_lossy(&text)).unwrap_or_else(|| Tally::of(false))
 }
 
 fn fmt(workspace: &Workspace) -> Result<Tally, String> {

@@ -78,6 +78,7 @@ impl fmt::Display for Complaint {
 pub(crate) struct Report {
     steps: Vec<Step>,
     skipped: Vec<String>,
+    failed_before: Vec<String>,
 }
 
 struct Step {
@@ -98,9 +99,11 @@ impl Report {
         self.steps.push(Step { name, took: Some(start.elapsed()), tally });
     }
 
-    /// Takes over the result of a step that ran before this program started.
-    pub(crate) fn ran_before(&mut self, name: &'static str, tally: Tally) {
+    /// Takes over the result of a step that ran before this program started, and what failed in it: that is told again at the
+    /// end, since of a long log often only the end is kept.
+    pub(crate) fn ran_before(&mut self, name: &'static str, tally: Tally, failed: Vec<String>) {
         self.steps.push(Step { name, took: None, tally });
+        self.failed_before.extend(failed);
     }
 
     /// Remembers what was left out because something is missing here. Where `CI` is set that is a failure: nobody reads
@@ -121,6 +124,9 @@ impl Report {
             let fails = says_yes(std::env::var_os("CI").as_deref());
             sum.failed += usize::from(fails);
             println!("SKIPPED{} {what}", if fails { " although CI is set:" } else { "" });
+        }
+        for line in &self.failed_before {
+            println!("failed before: {line}");
         }
         println!("{sum}");
         ExitCode::from(u8::from(sum.failed > 0))

@@ -203,6 +203,40 @@ pub(crate) fn closing_line(log: &str) -> Option<Tally> {
     log.lines().rev().find(|line| line.ends_with(" failed") && line.contains(" passed, ")).and_then(counted)
 }
 
+/// What a log says of its failures: the tests by name, checks, programs that died, and the first words of each panic. A log
+/// that passed has none.
+pub(crate) fn failures(log: &str) -> Vec<String> {
+    /// As many as a person reads.
+    const MOST: usize = 60;
+    if closing_line(log).is_some_and(|sum| sum.failed == 0) {
+        return Vec::new();
+    }
+    let fails = |line: &str| {
+        (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+            || line.starts_with("FAIL ")
+            || line.starts_with("SKIPPED")
+            || line.starts_with("error")
+            || line.starts_with("no test failed, but")
+            || line.starts_with("no line says FAIL")
+            || line.starts_with("no `test result` line")
+    };
+    let mut found = Vec::new();
+    let mut lines = log.lines();
+    while let Some(line) = lines.next() {
+        if line.contains("panicked at ") {
+            // What was not as expected stands on the next lines.
+            let words: Vec<&str> = lines.by_ref().take(3).collect();
+            found.push(format!("{line} {}", words.join(" ")).chars().take(400).collect());
+        } else if fails(line) {
+            found.push(line.to_owned());
+        }
+    }
+    // Tests that expect a panic print one too, so the names come first.
+    found.sort_by_key(|line: &String| line.contains("panicked at "));
+    found.truncate(MOST);
+    found
+}
+
 fn counted(text: &str) -> Option<Tally> {
     let mut tally = (None, None);
     for part in text.split([';', ',']) {
@@ -239,6 +273,16 @@ mod tests {
         let log = "1 passed, 1 failed\ntest   0.1 min     7 passed    0 failed  ok\n7 passed, 0 failed\n";
         assert_eq!(closing_line(log), Some(Tally { passed: 7, failed: 0 }));
         assert_eq!(closing_line("error: could not compile"), None);
+    }
+
+    #[test]
+    fn a_log_tells_its_failures() {
+        let log = "test a ... ok\nthread 'b' (7) panicked at b.rs:1:2:\nno\nnote: x\n\ntest b ... FAILED\nFAIL  forks: 1\n\
+                   1 passed, 2 failed\n";
+        let told = failures(log);
+        assert_eq!(told[..2], ["test b ... FAILED", "FAIL  forks: 1"]);
+        assert!(told[2].starts_with("thread 'b' (7) panicked at b.rs:1:2: no"), "{told:?}");
+        assert_eq!(failures("FAIL  in a test's own text\n2 passed, 0 failed\n"), Vec::<String>::new());
     }
 
     #[test]

@@ -316,7 +316,8 @@ listen primary
     default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
 ";
 
-/// No sockets in the folder of data: `pg_rewind` cannot copy one.
+/// No sockets in the folder of data: `pg_rewind` cannot copy one. A former primary that cannot be rewound is made again from
+/// the leader: without that Patroni leaves it where it is for ever.
 const PATRONI: &str = "\
 scope: trunkline
 name: n%NODE
@@ -336,6 +337,8 @@ bootstrap:
     synchronous_mode_strict: %SYNCHRONOUS
     postgresql:
       use_pg_rewind: true
+      remove_data_directory_on_rewind_failure: true
+      remove_data_directory_on_diverged_timelines: true
       parameters:
         max_connections: 200
         shared_buffers: 32MB
