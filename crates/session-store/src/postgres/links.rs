@@ -255,6 +255,8 @@ impl Links {
             if link.rested < DOUBT || link.rows("SELECT 1", Bind::new()).await.is_ok() {
                 return Ok(link);
             }
+            // A silent server would be waited for once for each of them.
+            self.distrust();
         }
     }
 
