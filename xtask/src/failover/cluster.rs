@@ -17,7 +17,7 @@ use super::process::{self, Servers};
 pub(super) const TTL: u64 = 5;
 
 /// A cluster that is not whole by then never will be, even on a machine with other things to do.
-const STARTS: Duration = Duration::from_secs(120);
+const STARTS: Duration = Duration::from_secs(60);
 
 /// A cluster that runs. It ends with its processes.
 pub(super) struct Cluster {
@@ -68,7 +68,6 @@ impl Ports {
 impl Cluster {
     /// Starts all servers and waits until every node follows the leader.
     pub(super) fn start(folder: &Path, layout: Layout, mode: Mode) -> Result<Cluster, String> {
-        layout.build()?;
         let servers = Servers::of_this_machine()?;
         let mut cluster = Cluster {
             nodes: Vec::new(),

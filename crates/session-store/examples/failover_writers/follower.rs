@@ -23,10 +23,17 @@ pub(crate) async fn follow(
     session: SessionId,
     signal: watch::Receiver<Signal>,
 ) -> Followed {
+    /// A log that cannot be read for so long after the end never will be.
+    const LAST: Duration = Duration::from_secs(60);
     let mut followed = Followed { session, digests: Vec::new(), replaced: 0, odd: Vec::new() };
     let mut seen = Activity::default();
+    let mut ended: Option<Instant> = None;
     loop {
         let over = signal.borrow().over;
+        if over && ended.get_or_insert_with(Instant::now).elapsed() > LAST {
+            followed.odd.push("the log could not be read long after the end".to_owned());
+            break;
+        }
         let wait = store.changed(&followed.session, seen);
         match tokio::time::timeout(Duration::from_secs(1), wait).await {
             Ok(Ok(now)) => seen = now,

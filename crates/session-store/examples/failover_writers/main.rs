@@ -88,13 +88,16 @@ async fn main() -> Outcome<ExitCode> {
     for writer in writing {
         journals.push(writer.await?);
     }
+    println!("the writers of this process have ended");
     let (others, naps) = client.await??;
     journals.extend(others);
+    println!("all writers have ended");
     signals.send_modify(|signal| signal.over = true);
     let mut followed = Vec::new();
     for follower in following {
         followed.push(follower.await?);
     }
+    println!("all followers have ended");
     let mut samples = Vec::new();
     for node in sampling {
         samples.extend(node.await?);

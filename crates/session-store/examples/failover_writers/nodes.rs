@@ -13,6 +13,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A node that does not answer by then is asked over a new connection.
 const ANSWER: Duration = Duration::from_secs(1);
 
+/// A proxy that has no primary keeps connections for half an hour.
+const HISTORIES: Duration = Duration::from_secs(30);
+
 /// A node that said that it is a primary.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
@@ -54,6 +57,10 @@ pub(crate) async fn sample(url: String, signal: watch::Receiver<Signal>) -> Vec<
 
 /// Returns where each earlier timeline of the primary was left, and the last one, which was not.
 pub(crate) async fn histories(url: &str) -> Outcome<(Vec<Left>, u32)> {
+    tokio::time::timeout(HISTORIES, read_histories(url)).await?
+}
+
+async fn read_histories(url: &str) -> Outcome<(Vec<Left>, u32)> {
     let client = connect(url).await?;
     let (last, _) = ask(&client).await?.ok_or("the proxy leads to no primary")?;
     let file = format!("pg_wal/{last:08X}.history");

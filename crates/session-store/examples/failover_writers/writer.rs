@@ -227,7 +227,12 @@ impl Writer {
 
     /// Reads where a session is, and whether a record whose outcome is open is there.
     async fn look(&mut self, session: &SessionId, pending: &mut Option<Pending>) -> Option<Position> {
-        let info = match self.store.info(session).await {
+        let asked = tokio::time::timeout(NEVER, self.store.info(session));
+        let Ok(asked) = asked.await else {
+            self.odd("a look at a session did not return");
+            return None;
+        };
+        let info = match asked {
             Ok(info) => info,
             Err(error) => {
                 self.soft(error).await;
