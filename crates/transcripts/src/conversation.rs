@@ -56,8 +56,10 @@ pub enum Kind {
 /// What a session file needs to be told that its messages do not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
-    /// The session's id; Claude Code wants a UUID.
+    /// The session's id; Claude Code, Codex, pi and Gemini CLI want a UUID.
     pub id: String,
+    /// The title, or an empty text.
+    pub title: String,
     /// The folder that the agent works in.
     pub cwd: String,
     /// When the first message was written.

@@ -35,6 +35,11 @@ pub enum FaultKind {
         /// How many.
         count: usize,
     },
+    /// The file is packed, and the pack ends too early or is damaged. What could be unpacked before that was read.
+    Packed {
+        /// What the unpacker said.
+        reason: String,
+    },
     /// Bytes that are not UTF-8 were replaced by U+FFFD.
     NotUtf8,
     /// Control characters, such as the NULs that a power cut leaves, were replaced; JSON cannot hold them.
@@ -51,6 +56,15 @@ pub enum FaultKind {
     UnknownRecord {
         /// The type as the file names it.
         name: String,
+        /// How many.
+        count: usize,
+    },
+    /// A field that is not known, in records of a known type; it stays with its record. The line is that of the first.
+    UnknownField {
+        /// The type of the records as the file names it.
+        record: String,
+        /// The field.
+        field: String,
         /// How many.
         count: usize,
     },
@@ -84,10 +98,12 @@ impl FaultKind {
             FaultKind::NotJson { .. } => "not-json",
             FaultKind::TornLine { .. } => "torn-line",
             FaultKind::SharedLine { .. } => "shared-line",
+            FaultKind::Packed { .. } => "packed",
             FaultKind::NotUtf8 => "not-utf8",
             FaultKind::ControlCharacters { .. } => "control-characters",
             FaultKind::LoneSurrogates { .. } => "lone-surrogates",
             FaultKind::UnknownRecord { .. } => "unknown-record",
+            FaultKind::UnknownField { .. } => "unknown-field",
             FaultKind::NotAMessage { .. } => "not-a-message",
             FaultKind::RepeatedId { .. } => "repeated-id",
             FaultKind::RepeatedRecord { .. } => "repeated-record",
@@ -105,6 +121,7 @@ impl FaultKind {
             FaultKind::NotJson { .. }
                 | FaultKind::TornLine { .. }
                 | FaultKind::SharedLine { .. }
+                | FaultKind::Packed { .. }
                 | FaultKind::NotUtf8
                 | FaultKind::ControlCharacters { .. }
                 | FaultKind::LoneSurrogates { .. }
@@ -126,12 +143,18 @@ impl fmt::Display for FaultKind {
             FaultKind::ControlCharacters { count } => {
                 write!(f, "control characters, which JSON cannot hold, replaced: {count}")
             }
+            FaultKind::Packed { reason } => {
+                write!(f, "the packed file is damaged or cut, the rest left out: {reason}")
+            }
             FaultKind::NotUtf8 => f.write_str("not UTF-8; the bytes were replaced by U+FFFD"),
             FaultKind::LoneSurrogates { count } => {
                 write!(f, "halves of surrogate pairs replaced by U+FFFD: {count}")
             }
             FaultKind::UnknownRecord { name, count } => {
                 write!(f, "records of unknown type {name:?}: {count}")
+            }
+            FaultKind::UnknownField { record, field, count } => {
+                write!(f, "unknown field {field:?} in records of type {record:?}: {count}")
             }
             FaultKind::NotAMessage { reason } => write!(f, "not a message, left out: {reason}"),
             FaultKind::RepeatedId { id } => {

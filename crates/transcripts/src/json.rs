@@ -53,6 +53,12 @@ impl Plan {
         ("content", Plan::BLOCK),
         ("usage", Plan::FLAT),
         ("tool_calls", Plan::CALL),
+        // A line of Codex.
+        ("payload", Plan(&[("content", Plan::FLAT), ("summary", Plan::FLAT), ("info", Plan::FLAT)])),
+        // A line of Gemini CLI.
+        ("toolCalls", Plan::FLAT),
+        ("thoughts", Plan::FLAT),
+        ("tokens", Plan::FLAT),
     ]);
 
     fn of(&self, name: &str) -> Option<&'static Plan> {

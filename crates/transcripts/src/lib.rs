@@ -1,26 +1,43 @@
 #![doc = include_str!("../README.md")]
 
 mod anthropic;
+mod atif;
 mod beside;
 mod claude_code;
+mod codex;
 mod conversation;
 mod convert;
 mod fault;
+mod file_name;
 mod format;
+mod gemini_cli;
+mod growth;
 mod json;
+mod lines;
 mod list;
+mod log;
+mod markdown;
 mod mend;
 mod openai_chat;
+mod opencode;
+mod packed;
+mod pi;
 mod salvage;
+mod session_tree;
 mod sniff;
 mod source;
 mod time;
 mod transcript;
 
+pub use atif::export_atif;
 pub use beside::{FieldHolder, MessageField};
 pub use conversation::{Conversation, Heading, Kind, LeftOut, Listed, Loss, Written};
 pub use convert::OtherFields;
 pub use fault::{Fault, FaultKind};
+pub use file_name::file_name;
 pub use format::{Format, ParseFormatError};
+pub use growth::Growth;
+pub use markdown::export_markdown;
+pub use session_tree::{Mark, SessionTree};
 pub use sniff::{sniff, sniff_only};
 pub use transcript::{ReadError, Transcript, WriteError, export, read, read_as};

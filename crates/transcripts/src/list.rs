@@ -36,6 +36,13 @@ pub(crate) struct Layout {
     left_out: bool,
 }
 
+impl Layout {
+    /// Returns where each element stands.
+    pub(crate) fn places(&self) -> &[Range<usize>] {
+        &self.elements
+    }
+}
+
 /// A list as it was read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct List {

@@ -8,6 +8,7 @@ use crate::claude_code::is_whole_record;
 use crate::format::Format;
 use crate::json::{Fields, Value};
 use crate::mend::mend;
+use crate::packed;
 use crate::salvage::{BLANK, Records, salvage};
 
 const GEMINI: &str = "a request of Gemini, whose turns are made of parts";
@@ -76,8 +77,9 @@ fn words(seen: &str) -> Unseen {
 }
 
 fn look(bytes: &[u8]) -> Result<Seen, Unseen> {
+    let bytes = &packed::unpacked(bytes, &mut Vec::new()).map_err(|_| words("more than is unpacked"))?;
     match other(bytes) {
-        Some(seen) => Err(Unseen::Words(seen)),
+        Some(seen) => Err(seen),
         None => {
             let text = mend(bytes, &mut Vec::new());
             recognise(&text, Value::read(&text).as_ref().ok())
@@ -86,11 +88,30 @@ fn look(bytes: &[u8]) -> Result<Seen, Unseen> {
 }
 
 /// Says what a file is that holds no text.
-pub(crate) fn other(bytes: &[u8]) -> Option<String> {
+pub(crate) fn other(bytes: &[u8]) -> Option<Unseen> {
     if bytes.starts_with(b"SQLite format 3\0") {
-        return Some("a SQLite database".to_owned());
+        return Some(database(bytes).map_or_else(|| words("a SQLite database"), Unseen::Agent));
     }
-    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]).then(|| "zstd; decompress it first".to_owned())
+    None
+}
+
+/// Returns the agent whose database it is, by the tables that its first pages name: the statements that made them stand there
+/// as text (their sources, read 2026-11).
+fn database(bytes: &[u8]) -> Option<&'static str> {
+    /// As much as the schema of a small program has.
+    const SCHEMA: usize = 256 * 1024;
+    let schema = bytes.get(..bytes.len().min(SCHEMA))?;
+    let has = |words: &str| memchr::memmem::find(schema, words.as_bytes()).is_some();
+    [
+        ("goose", "content_json"),
+        ("crush", "summary_message_id"),
+        ("llm", "parent_hash"),
+        ("LangGraph", "parent_checkpoint_id"),
+        ("opencode", "time_compacting"),
+    ]
+    .into_iter()
+    .find(|(_, field)| has(field))
+    .map(|(agent, _)| agent)
 }
 
 /// Returns the format of a text that was mended, or what was seen instead, in words. `whole` is the text as one value, if it is
@@ -101,6 +122,7 @@ pub(crate) fn recognise(text: &str, whole: Option<&Value<'_>>) -> Result<Seen, U
     }
     match text.trim() {
         "" => Err(words("nothing")),
+        _ if crate::opencode::begins(text) => Ok(Format::Opencode.into()),
         same if same.len() == text.len() => lines(text),
         // White space that JSON does not know.
         trimmed => match Value::read(trimmed) {
@@ -121,7 +143,7 @@ fn document(whole: &Value<'_>) -> Result<Seen, Unseen> {
         return Err(words("JSON that is neither an object nor an array"));
     };
     if let Some(agent) = agent_of(&fields) {
-        return Err(Unseen::Agent(agent));
+        return agent.seen();
     }
     if let Some(format) = session(&fields) {
         return format.map(Seen::from).ok_or_else(other_agent);
@@ -145,26 +167,61 @@ fn document(whole: &Value<'_>) -> Result<Seen, Unseen> {
     Err(words("an object without `messages`"))
 }
 
+/// An agent whose sessions are known by how they begin.
+enum Agent {
+    /// They are read.
+    Read(Format),
+    /// They are not.
+    Named(&'static str),
+}
+
+impl Agent {
+    fn seen(self) -> Result<Seen, Unseen> {
+        match self {
+            Agent::Read(format) => Ok(format.into()),
+            Agent::Named(agent) => Err(Unseen::Agent(agent)),
+        }
+    }
+}
+
 /// Returns the agent that alone writes such an object: its whole file, or the line that begins one (their sources, read
 /// 2026-11).
-fn agent_of(fields: &Fields<'_>) -> Option<&'static str> {
+fn agent_of(fields: &Fields<'_>) -> Option<Agent> {
     let all = |names: &[&str]| names.iter().all(|name| fields.has(name));
     match fields.text("type").as_deref() {
-        Some("session_meta") if all(&["payload"]) => return Some("Codex"),
-        Some("session") if all(&["id", "cwd"]) => return Some("pi"),
+        Some("session_meta") if all(&["payload"]) => return Some(Agent::Read(Format::Codex)),
+        // Its first line may be lost; what follows has an envelope that is its own.
+        Some("response_item" | "event_msg" | "turn_context" | "compacted")
+            if all(&["payload", "timestamp"]) =>
+        {
+            return Some(Agent::Read(Format::Codex));
+        }
+        Some("session") if all(&["id", "cwd"]) => return Some(Agent::Read(Format::Pi)),
+        // The title of oh-my-pi, in front of the header.
+        Some("title") if all(&["v", "updatedAt", "pad"]) => return Some(Agent::Read(Format::Pi)),
         _ => {}
     }
+    // The header of a rollout before 0.32.
+    if all(&["id", "timestamp", "instructions"]) && !fields.has("type") {
+        return Some(Agent::Read(Format::Codex));
+    }
     if all(&["sessionId", "projectHash"]) {
-        return Some("Gemini CLI");
+        return Some(Agent::Read(Format::GeminiCli));
     }
     let first_is = |is: fn(&Fields<'_>) -> bool| {
         let items = fields.items("messages").unwrap_or_default();
         items.first().and_then(Value::fields).is_some_and(|one| is(&one))
     };
-    if fields.object("info").is_some() && first_is(|one| one.has("info") && one.has("parts")) {
-        return Some("opencode");
+    let is_begun = |info: Cow<'_, Fields<'_>>| {
+        let is_empty = fields.items("messages").is_some_and(|messages| messages.is_empty());
+        is_empty && info.text("id").is_some_and(|id| id.starts_with("ses_"))
+    };
+    if fields.object("info").is_some() && first_is(|one| one.has("info") && one.has("parts"))
+        || fields.object("info").is_some_and(is_begun)
+    {
+        return Some(Agent::Read(Format::Opencode));
     }
-    all(&["mapping", "current_node"]).then_some("ChatGPT")
+    all(&["mapping", "current_node"]).then_some(Agent::Named("ChatGPT"))
 }
 
 /// Recognises JSON lines by the first that tells.
@@ -176,7 +233,7 @@ fn lines(text: &str) -> Result<Seen, Unseen> {
         for raw in objects_on(line) {
             let Some(fields) = raw.fields() else { continue };
             if let Some(agent) = agent_of(&fields).filter(|_| objects.is_empty()) {
-                return Err(Unseen::Agent(agent));
+                return agent.seen();
             }
             match session(&fields) {
                 Some(Some(format)) => return Ok(format.into()),

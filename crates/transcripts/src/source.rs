@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use trunkline_message_tree::{Content, Message, NodeId};
 
-use crate::conversation::Loss;
+use crate::conversation::{Heading, Loss};
 use crate::json::quote;
 
 /// Where one message was read.
@@ -65,6 +65,29 @@ impl<'a> Read<'a> {
         let origin = self.origin(message);
         let held = origin.map_or(0, |(_, source)| source.blocks.len());
         Reuse { text: self.text, origin, taken: vec![false; held], next: 0 }
+    }
+}
+
+/// What a new session file is made from.
+#[derive(Debug)]
+pub(crate) struct Session<'a> {
+    pub(crate) read: Read<'a>,
+    /// Where each record of the old file stands.
+    pub(crate) records: &'a [Range<usize>],
+    /// Records that belong to the session as a whole and go along, such as its header.
+    pub(crate) labels: &'a [Range<usize>],
+    pub(crate) heading: &'a Heading,
+}
+
+impl<'a> Session<'a> {
+    /// Returns the bytes of a record of the old file.
+    pub(crate) fn record(&self, record: usize) -> Option<&'a str> {
+        self.read.text.get(self.records.get(record)?.clone())
+    }
+
+    /// Returns the bytes of the labels of the old file.
+    pub(crate) fn label_texts(&self) -> impl Iterator<Item = &'a str> {
+        self.labels.iter().filter_map(|label| self.read.text.get(label.clone()))
     }
 }
 

@@ -4,18 +4,20 @@
 
 use std::borrow::Cow;
 
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, NodeId, Usage};
 
 use crate::beside::{self, MessageField};
-use crate::conversation::{Conversation, Heading, Kind, LeftOut, Listed, Written};
+use crate::conversation::{Conversation, Heading, Kind, LeftOut, Listed, Loss, Written};
 use crate::convert::{self, OtherFields};
 use crate::fault::Fault;
 use crate::format::Format;
 use crate::json::{Fields, Value};
+use crate::log::Log;
 use crate::mend::mend;
+use crate::session_tree::{self, SessionTree};
 use crate::sniff::Unseen;
-use crate::source::{Read, Source};
-use crate::{claude_code, list, sniff};
+use crate::source::{Read, Session, Source};
+use crate::{claude_code, codex, format, gemini_cli, list, opencode, packed, pi, sniff};
 
 /// A file as it was read.
 ///
@@ -38,6 +40,7 @@ pub struct Transcript {
 #[derive(Clone, Debug)]
 enum File {
     Session(claude_code::File),
+    Log(Log),
     List { listed: Listed, list: list::List },
 }
 
@@ -46,16 +49,22 @@ enum File {
 #[non_exhaustive]
 pub enum ReadError {
     /// The bytes are in none of the formats that are known.
-    #[error("not a format that is known: {seen}; known are claude-code, anthropic and openai-chat")]
+    #[error("not a format that is known: {seen}; known are {}", format::names())]
     Unknown {
         /// What was seen instead, in words.
         seen: String,
     },
     /// The bytes are a session of an agent that is known by name and not read.
-    #[error("a session of {agent}, which is not read; known are claude-code, anthropic and openai-chat")]
+    #[error("a session of {agent}, which is not read; known are {}", format::names())]
     OtherAgent {
         /// The agent.
         agent: &'static str,
+    },
+    /// The bytes are packed, and unpacked they are more than is read.
+    #[error("unpacked it has more than {limit} bytes")]
+    TooLarge {
+        /// The most that is read.
+        limit: usize,
     },
     /// The bytes are not in the format that was asked for.
     #[error("not {format}: {seen}")]
@@ -81,23 +90,25 @@ pub enum WriteError {
     },
 }
 
-/// Reads a file of any known format.
+/// Reads a file of any known format, also one that is packed with zstd.
 ///
 /// # Errors
 ///
 /// [`ReadError::Unknown`] if the format is not known, [`ReadError::OtherAgent`] if its agent is, [`ReadError::Not`] if the file
-/// begins like one and is none.
+/// begins like one and is none, [`ReadError::TooLarge`] if it is packed and unpacks to more than 512 MiB.
 pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
-    if let Some(seen) = sniff::other(bytes) {
-        return Err(ReadError::Unknown { seen });
-    }
-    let mut faults = Vec::new();
-    let text = mend(bytes, &mut faults);
-    let whole = Value::read(&text);
-    let seen = sniff::recognise(&text, whole.as_ref().ok()).map_err(|unseen| match unseen {
+    let unread = |unseen| match unseen {
         Unseen::Agent(agent) => ReadError::OtherAgent { agent },
         Unseen::Words(seen) => ReadError::Unknown { seen },
-    })?;
+    };
+    let mut faults = Vec::new();
+    let bytes = &packed::unpacked(bytes, &mut faults).map_err(too_large)?;
+    if let Some(unseen) = sniff::other(bytes) {
+        return Err(unread(unseen));
+    }
+    let text = mend(bytes, &mut faults);
+    let whole = Value::read(&text);
+    let seen = sniff::recognise(&text, whole.as_ref().ok()).map_err(unread)?;
     let file = file(&text, whole, seen.format, &mut faults)?;
     Ok(transcript(text, seen.format, Some(seen.is_only), file, faults))
 }
@@ -108,12 +119,18 @@ pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
 ///
 /// # Errors
 ///
-/// [`ReadError::Not`] if nothing in it is of that format.
+/// [`ReadError::Not`] if nothing in it is of that format, [`ReadError::TooLarge`] if it is packed and unpacks to more
+/// than 512 MiB.
 pub fn read_as(bytes: &[u8], format: Format) -> Result<Transcript, ReadError> {
     let mut faults = Vec::new();
+    let bytes = &packed::unpacked(bytes, &mut faults).map_err(too_large)?;
     let text = mend(bytes, &mut faults);
     let file = file(&text, Value::read(&text), format, &mut faults)?;
     Ok(transcript(text, format, None, file, faults))
+}
+
+const fn too_large(_: packed::TooLarge) -> ReadError {
+    ReadError::TooLarge { limit: packed::LIMIT }
 }
 
 /// Reads a text; `whole` is the text as one value, if it is one.
@@ -126,6 +143,10 @@ fn file<'a>(
     let not = |seen| ReadError::Not { format, seen };
     match format {
         Format::ClaudeCode => Ok(File::Session(claude_code::read(text, faults).map_err(not)?)),
+        Format::Codex => Ok(File::Log(codex::read(text, faults).map_err(not)?.finish())),
+        Format::Pi => Ok(File::Log(pi::read(text, faults).map_err(not)?.finish())),
+        Format::Opencode => Ok(File::Log(opencode::read(text, &whole, faults).map_err(not)?.finish())),
+        Format::GeminiCli => Ok(File::Log(gemini_cli::read(text, &whole, faults).map_err(not)?.finish())),
         Format::Anthropic | Format::OpenAiChat => {
             let list = list::read(text, &whole, format, faults).map_err(not)?;
             Ok(File::List { listed: Listed { id: String::new(), kind: Kind::Main }, list })
@@ -149,6 +170,7 @@ impl Transcript {
     pub fn listed(&self) -> &[Listed] {
         match &self.file {
             File::Session(file) => &file.listed,
+            File::Log(log) => log.listed(),
             File::List { listed, .. } => std::slice::from_ref(listed),
         }
     }
@@ -169,6 +191,7 @@ impl Transcript {
     fn read(&self, index: usize) -> Option<(Conversation, Vec<Source>)> {
         match &self.file {
             File::Session(file) => file.conversation(index),
+            File::Log(log) => log.conversation(index),
             File::List { list, .. } => (index == 0).then(|| {
                 let conversation = Conversation {
                     id: String::new(),
@@ -183,6 +206,43 @@ impl Transcript {
                 (conversation, list.sources.clone())
             }),
         }
+    }
+
+    /// Returns the whole file as trees: the session, with all that was left in it, and then one for each sub-agent that stands in
+    /// the same file.
+    pub fn trees(&self) -> Vec<SessionTree> {
+        if let File::Log(log) = &self.file {
+            return vec![session_tree::of_log(log)];
+        }
+        let (places, times) = match &self.file {
+            File::Session(file) => (file.ranges(), file.times()),
+            File::List { list, .. } => (list.layout.places().to_vec(), Vec::new()),
+            File::Log(_) => (Vec::new(), Vec::new()),
+        };
+        let line = |index| {
+            let (conversation, sources) = self.read(index)?;
+            let at = |source: &Source| {
+                let records =
+                    source.records.iter().filter_map(|record| times.get(*record).copied().flatten());
+                records.max()
+            };
+            let times = sources.iter().map(at).collect();
+            Some(session_tree::Line { conversation, sources, times })
+        };
+        let mut trees = session_tree::of_lines(self.listed(), line, &places);
+        if let (File::Session(claude_code::File { agent: Some(agent), .. }), Some(main)) =
+            (&self.file, trees.first_mut())
+        {
+            main.kind = Kind::Sidechain { call_id: None };
+            main.parent = Some(std::mem::replace(&mut main.id, agent.clone()));
+        }
+        trees
+    }
+
+    /// Returns the records that a node was read from, as they stand in the file, in the order in which they are read. A
+    /// character that could not be read is replaced in them too.
+    pub fn records<'t>(&'t self, tree: &'t SessionTree, node: NodeId) -> impl Iterator<Item = &'t str> {
+        tree.places(node).iter().filter_map(|place| self.text.get(place.clone()))
     }
 
     /// Tells whether no other format has what stands in the file, as [`sniff_only`](crate::sniff_only) does.
@@ -231,11 +291,29 @@ impl Transcript {
         }
     }
 
+    /// Returns what all answers of models in the file took together: each answer counts once, however many lines repeat it and
+    /// however many conversations it stands in, and so does what was copied into the file's own past. Lists tell of none.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        match &self.file {
+            File::Session(file) => file.usages().for_each(|usage| add(&mut sum, usage)),
+            File::Log(log) => log.usages().for_each(|usage| add(&mut sum, usage)),
+            File::List { list, .. } => {
+                list.messages
+                    .iter()
+                    .filter_map(|message| message.usage)
+                    .for_each(|usage| add(&mut sum, usage));
+            }
+        }
+        sum
+    }
+
     /// Counts the records of a session file that [`Transcript::write`] leaves out for one conversation, lines that are no
     /// records apart; a list leaves out nothing but those.
     pub fn left_out(&self, conversation: usize) -> LeftOut {
         match &self.file {
             File::Session(file) => file.left_out(conversation),
+            File::Log(log) => log.left_out(conversation),
             File::List { .. } => LeftOut::default(),
         }
     }
@@ -246,8 +324,8 @@ impl Transcript {
     /// blocks in messages that were changed, are written with the bytes that they had: fields that we do not know stay.
     ///
     /// - A list: the same text with the list changed. Unchanged messages give it back byte for byte.
-    /// - Claude Code: a new session file with this one conversation, of the session `new_id`, which should be a UUID
-    ///   and is the file's name; the client resumes it from the folder of the old one. Other formats ignore the id.
+    /// - A session: a new session file with this one conversation, of the session `new_id`, which should be a UUID; its agent
+    ///   resumes it from the folder of the old one. Lists ignore the id.
     ///
     /// # Errors
     ///
@@ -284,13 +362,36 @@ impl Transcript {
             File::Session(file) => {
                 let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
                 let records = file.ranges();
-                let session =
-                    claude_code::Session { read, records: &records, labels: &file.labels, heading: &heading };
+                let session = Session { read, records: &records, labels: &file.labels, heading: &heading };
                 claude_code::write(&session, messages, &mut losses)
+            }
+            File::Log(log) => {
+                let heading = Heading {
+                    id: new_id.to_owned(),
+                    title: log.title.clone().unwrap_or_default(),
+                    cwd: log.cwd.clone().unwrap_or_default(),
+                    started: log.started.unwrap_or_default(),
+                };
+                let labels: Vec<_> =
+                    log.labels.iter().filter_map(|label| log.records.get(*label).cloned()).collect();
+                let session = Session { read, records: &log.records, labels: &labels, heading: &heading };
+                write_session(self.format, &session, messages, &mut losses)
             }
         };
         Ok(Written { bytes: text.into_bytes(), losses })
     }
+}
+
+fn add(sum: &mut Usage, usage: Usage) {
+    let fields = [
+        (&mut sum.input_tokens, usage.input_tokens),
+        (&mut sum.output_tokens, usage.output_tokens),
+        (&mut sum.cache_read_tokens, usage.cache_read_tokens),
+        (&mut sum.cache_write_tokens, usage.cache_write_tokens),
+        (&mut sum.reasoning_tokens, usage.reasoning_tokens),
+    ];
+    // A file can say any number.
+    fields.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
 }
 
 /// Writes messages into a format from scratch, for a change of format.
@@ -301,11 +402,26 @@ pub fn export(messages: &[Message], format: Format, heading: &Heading) -> Writte
     let mut losses = Vec::new();
     let text = match format {
         Format::Anthropic | Format::OpenAiChat => list::export(messages, format, &mut losses),
-        Format::ClaudeCode => {
+        Format::ClaudeCode | Format::Codex | Format::Pi | Format::Opencode | Format::GeminiCli => {
             let read = Read { text: "", messages: &[], sources: &[] };
-            let session = claude_code::Session { read, records: &[], labels: &[], heading };
-            claude_code::write(&session, messages, &mut losses)
+            let session = Session { read, records: &[], labels: &[], heading };
+            write_session(format, &session, messages, &mut losses)
         }
     };
     Written { bytes: text.into_bytes(), losses }
+}
+
+fn write_session(
+    format: Format,
+    session: &Session<'_>,
+    messages: &[Message],
+    losses: &mut Vec<Loss>,
+) -> String {
+    match format {
+        Format::Codex => codex::write(session, messages, losses),
+        Format::Pi => pi::write(session, messages, losses),
+        Format::Opencode => opencode::write(session, messages, losses),
+        Format::GeminiCli => gemini_cli::write(session, messages, losses),
+        _ => claude_code::write(session, messages, losses),
+    }
 }

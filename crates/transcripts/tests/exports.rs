@@ -30,6 +30,7 @@ fn check(format: Format, expected: Expect) {
     let heading = Heading {
         id: "6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11".to_owned(),
         cwd: "/p".to_owned(),
+        title: "primes".to_owned(),
         started: Timestamp(951_782_400_123),
     };
     let written = export(&messages, format, &heading);

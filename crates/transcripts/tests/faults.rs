@@ -112,16 +112,14 @@ fn bytes_that_are_no_text_are_replaced() {
 
 #[test]
 fn what_is_not_known_is_said() {
+    const KNOWN: &str = "known are claude-code, codex, pi, opencode, gemini-cli, anthropic and openai-chat";
     let seen = |bytes: &[u8]| read(bytes).map(|_| ()).expect_err("none of ours").to_string();
-    expect![
-        "not a format that is known: a SQLite database; known are claude-code, anthropic and openai-chat"
-    ]
-    .assert_eq(&seen(b"SQLite format 3\0\x10"));
-    expect!["not a format that is known: nothing; known are claude-code, anthropic and openai-chat"]
-        .assert_eq(&seen(b""));
-    expect!["not a format that is known: an object without `messages`; known are claude-code, anthropic and openai-chat"].assert_eq(&seen(br#"{"mapping":{}}"#));
-    expect!["a session of Codex, which is not read; known are claude-code, anthropic and openai-chat"]
-        .assert_eq(&seen(br#"{"type":"session_meta","payload":{}}"#));
+    let unknown = |what: &str| format!("not a format that is known: {what}; {KNOWN}");
+    assert_eq!(seen(b"SQLite format 3\0\x10"), unknown("a SQLite database"));
+    assert_eq!(seen(b""), unknown("nothing"));
+    assert_eq!(seen(br#"{"mapping":{}}"#), unknown("an object without `messages`"));
+    let chatgpt = br#"{"mapping":{},"current_node":"x"}"#;
+    assert_eq!(seen(chatgpt), format!("a session of ChatGPT, which is not read; {KNOWN}"));
     let not = |bytes: &[u8], format| read_as(bytes, format).map(|_| ()).expect_err("not that").to_string();
     expect!["not openai-chat: EOF while parsing a string at line 1 column 29"]
         .assert_eq(&not(br#"[{"role":"user","content":"hi"#, Format::OpenAiChat));

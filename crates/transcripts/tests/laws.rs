@@ -78,7 +78,7 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 }
 
 fn heading() -> Heading {
-    Heading { id: "s1".to_owned(), cwd: "/p".to_owned(), started: Timestamp(0) }
+    Heading { id: "s1".to_owned(), cwd: "/p".to_owned(), title: String::new(), started: Timestamp(0) }
 }
 
 proptest! {

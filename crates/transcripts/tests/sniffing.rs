@@ -23,10 +23,7 @@ fn agents_with_the_same_envelope_are_not_taken_for_it() {
         r#"{"type":"user","sessionId":"s","uuid":"u","parentUuid":null,"message":{"role":"user","parts":[]}}"#,
         None,
     );
-    check(r#"{"type":"session_meta","payload":{"id":"x"}}"#, None);
     check(r#"{"type":"message","id":"1","message":{"role":"user","content":"hi"}}"#, None);
-    check(r#"{"sessionId":"s","projectHash":"h","messages":[{"type":"user","content":"hi"}]}"#, None);
-    check(r#"{"info":{},"messages":[{"info":{"role":"user"},"parts":[]}]}"#, None);
     check(r#"{"conversations":[{"from":"human","value":"hi"}]}"#, None);
 }
 
@@ -152,32 +149,43 @@ fn requests_of_other_wires_are_taken_for_nothing_else_and_named() {
 }
 
 #[test]
-fn agents_that_are_known_by_name_are_named() {
-    for (file, agent) in [
+fn sessions_of_agents_are_recognised_by_how_they_begin() {
+    for (file, format) in [
         (
             r#"{"timestamp":"2026-02-23T12:40:23.000Z","type":"session_meta","payload":{"id":"x","cwd":"/p"}}"#,
-            "Codex",
+            Format::Codex,
         ),
         (
             r#"{"type":"session","version":3,"id":"x","timestamp":"2026-02-23T12:40:23.000Z","cwd":"/p"}"#,
-            "pi",
+            Format::Pi,
         ),
         (
             r#"{"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"hi"}]}"#,
-            "Gemini CLI",
+            Format::GeminiCli,
         ),
         (
             r#"{"info":{"id":"ses_1"},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[]}]}"#,
-            "opencode",
+            Format::Opencode,
         ),
-        (r#"{"title":"t","mapping":{},"current_node":"x"}"#, "ChatGPT"),
     ] {
-        let told = format!(
-            "a session of {agent}, which is not read; known are claude-code, anthropic and openai-chat"
+        check(file, Some(format));
+        check(&format!("\u{feff}{file}\r\n{{\"type\":\"more\"}}\r\n"), Some(format));
+    }
+}
+
+#[test]
+fn agents_that_are_known_by_name_are_named() {
+    let chatgpt = r#"{"title":"t","mapping":{},"current_node":"x"}"#.as_bytes().to_vec();
+    let database = |words: &str| [b"SQLite format 3\0".as_slice(), words.as_bytes()].concat();
+    for (file, agent) in [
+        (chatgpt, "ChatGPT"),
+        (database("CREATE TABLE messages (content_json TEXT)"), "goose"),
+        (database("CREATE TABLE session (time_compacting integer)"), "opencode"),
+    ] {
+        let error = read(&file).map(|_| ()).expect_err("it is not read").to_string();
+        assert!(
+            error.starts_with(&format!("a session of {agent}, which is not read; known are claude-code, ")),
+            "{error}"
         );
-        for file in [file.to_owned(), format!("\u{feff}{file}\r\n{{\"type\":\"more\"}}\r\n")] {
-            let error = read(file.as_bytes()).map(|_| ()).expect_err("not ours").to_string();
-            assert_eq!(error, told, "{file}");
-        }
     }
 }

@@ -35,12 +35,18 @@ fn days_that_no_calendar_has_are_no_time() {
 #[test]
 fn a_time_is_printed_as_it_is_read() {
     for at in [0, 951_782_400_123, 1_770_842_205_693, 253_402_207_199_999] {
-        let heading = Heading { id: "s".to_owned(), cwd: String::new(), started: Timestamp(at) };
+        let heading =
+            Heading { id: "s".to_owned(), cwd: String::new(), title: String::new(), started: Timestamp(at) };
         let written = export(&[Message::user("hi")], Format::ClaudeCode, &heading);
         let again = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
         assert_eq!(main(&again).started, Some(Timestamp(at)));
     }
-    let heading = Heading { id: "s".to_owned(), cwd: String::new(), started: Timestamp(u64::MAX) };
+    let heading = Heading {
+        id: "s".to_owned(),
+        cwd: String::new(),
+        title: String::new(),
+        started: Timestamp(u64::MAX),
+    };
     let written = export(&[Message::user("hi")], Format::ClaudeCode, &heading);
     assert!(String::from_utf8_lossy(&written.bytes).contains("\"timestamp\":\"9999-12-30T22:00:00.999Z\""));
 }

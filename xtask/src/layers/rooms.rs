@@ -77,9 +77,9 @@ const PLANS: &[Plan] = &[
         name: "transcripts",
         floors: &[
             &["conversation", "fault", "format", "json", "time"],
-            &["convert", "mend", "salvage", "source"],
-            &["anthropic", "openai_chat"],
-            &["beside", "claude_code"],
+            &["convert", "file_name", "growth", "mend", "packed", "salvage", "source"],
+            &["anthropic", "atif", "lines", "log", "markdown", "openai_chat"],
+            &["beside", "claude_code", "codex", "gemini_cli", "opencode", "pi", "session_tree"],
             &["sniff"],
             &["list"],
             &["transcript"],

@@ -14,4 +14,4 @@ mod tree;
 mod write;
 
 pub(crate) use read::{File, is_whole_record, read};
-pub(crate) use write::{Session, write};
+pub(crate) use write::write;

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use trunkline_message_tree::{Author, Content, Message, Role};
+use trunkline_message_tree::{Author, Content, Message, Role, Timestamp, Usage};
 
 use super::conversation::line;
 use super::ends::Ends;
@@ -32,6 +32,8 @@ pub(crate) struct File {
     title: Option<String>,
     /// Records beside the chain that belong to the session as a whole, such as its title.
     pub(crate) labels: Vec<Range<usize>>,
+    /// The sub-agent whose file it is, if no other chain stands in it.
+    pub(crate) agent: Option<String>,
     /// How many records there are, of all kinds.
     count: usize,
 }
@@ -83,10 +85,11 @@ pub(crate) fn read(text: &str, faults: &mut Vec<Fault>) -> Result<File, String> 
     reading.main();
     reading.sidechains();
     reading.branches();
+    let agent = reading.agent_of_file();
     let (listed, ends) = reading.found.into_iter().unzip();
     let [by_person, by_model, summary] = lines.titles;
     let title = by_person.or(by_model).or(summary);
-    Ok(File { listed, ends, tree, title, labels: lines.labels, count: lines.count })
+    Ok(File { listed, ends, tree, title, labels: lines.labels, agent, count: lines.count })
 }
 
 impl File {
@@ -115,6 +118,20 @@ impl File {
     /// Returns where each record stands.
     pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
         self.tree.records.iter().map(|record| record.range.clone()).collect()
+    }
+
+    /// Returns what each answer took: the most that one of its lines says.
+    pub(crate) fn usages(&self) -> impl Iterator<Item = Usage> {
+        let of_group = |lines: &Vec<usize>| {
+            let pieces = lines.iter().filter_map(|at| self.tree.records.get(*at)?.piece()?.usage);
+            pieces.max_by_key(|usage| usage.output_tokens)
+        };
+        self.tree.groups.iter().filter_map(of_group)
+    }
+
+    /// Returns when each record was written.
+    pub(crate) fn times(&self) -> Vec<Option<Timestamp>> {
+        self.tree.records.iter().map(|record| record.at).collect()
     }
 
     /// Counts what is not in one conversation.
@@ -327,6 +344,15 @@ impl<'a> Reading<'_, 'a> {
             let Some(end) = named.or_else(above) else { break };
             boundary = self.ends.top(end);
             self.add(end, Kind::Covered, id.clone());
+        }
+    }
+
+    /// Returns the sub-agent that the main conversation is of, if it is of one.
+    fn agent_of_file(&self) -> Option<String> {
+        let end = self.found.first().and_then(|(_, end)| *end)?;
+        match self.chain(end) {
+            Some(Chain::Side(Some(agent))) => Some(agent.to_string()),
+            _ => None,
         }
     }
 

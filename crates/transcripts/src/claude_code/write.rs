@@ -5,28 +5,16 @@
 //! every reader finds the same messages; older clients take the latest by time for the end (2.1.42, tried 2026-11).
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use trunkline_message_tree::{Author, Message, NodeId, Role, Timestamp};
 
-use crate::conversation::{Heading, Loss};
+use crate::conversation::Loss;
 use crate::json::{Fields, object, quote};
-use crate::source::{Losses, Read};
+use crate::source::{Losses, Session};
 use crate::{anthropic, time};
 
 /// The version that new records claim: the newest whose files were measured (read 2026-11).
 const VERSION: &str = "2.1.42";
-
-/// What a new file is made from.
-#[derive(Debug)]
-pub(crate) struct Session<'a> {
-    pub(crate) read: Read<'a>,
-    /// Where each record of the old file stands.
-    pub(crate) records: &'a [Range<usize>],
-    /// Records beside the chain that go along.
-    pub(crate) labels: &'a [Range<usize>],
-    pub(crate) heading: &'a Heading,
-}
 
 /// Writes a session file.
 pub(crate) fn write(session: &Session<'_>, messages: &[Message], losses: &mut Vec<Loss>) -> String {
