@@ -24,6 +24,7 @@ use trunkline_session_store::Digest;
 
 use self::decide::{AFTER_DECIDE, Decide};
 use self::decisions::{AFTER_DECISIONS, Decisions};
+pub(crate) use self::foreign::Target;
 use self::foreign::{Audit, Repair, Sanitize};
 use self::model::Model;
 use self::moves::{AFTER_MERGE, AFTER_NAME, Go, Merge, Name, Reflog};
@@ -65,17 +66,18 @@ Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_
   AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";
 
 const AFTER_AUDIT: &str = "\
-Known are session files of Claude Code and message lists of Anthropic Messages and OpenAI Chat in JSON. Nothing is written
-and nothing is sent. Exit codes: 0 nothing is broken · 3 something is · 1 something could not be read · 2 wrong usage
+Known are sessions of Claude Code, Codex, pi, oh-my-pi and Gemini CLI, exports of opencode, and message lists of Anthropic
+Messages and OpenAI Chat in JSON. Nothing is written and nothing is sent.
+Exit codes: 0 nothing is broken · 3 something is · 1 something could not be read · 2 wrong usage
 
 Examples:
-  trunkline audit ~/.claude/projects --broken      what would be refused when it is resumed
+  trunkline audit --broken                         which sessions on this machine would be refused when they are resumed
   trunkline audit messages.json --wire all         which providers would take this list
   trunkline audit ~/.claude/projects --json | jq -r 'select(.broken) | .path'";
 
 const AFTER_REPAIR: &str = "\
-The given file is never changed. With --apply a session of Claude Code is written as a new session into the same folder,
-so that `claude --resume` finds it, and messages.json becomes messages.repaired.json.
+The given file is never changed. With --apply a session is written as a new session into the same folder, under the name
+that its agent looks for, and messages.json becomes messages.repaired.json.
 Exit codes: 0 nothing to repair, or written · 3 there is, and nothing was written · 1 failed · 2 wrong usage";
 
 const AFTER_SANITIZE: &str = "\
@@ -229,7 +231,7 @@ pub(crate) enum SessionCommand {
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
-    /// Read sessions, or decision objects, from lines of JSON
+    /// Take over sessions of other agents, or read exported sessions and decision objects
     #[command(hide = true)]
     Import(Import),
     /// Prove that the store is whole and unchanged, or mend it; `store` tells what it is like, and brings it up to date
@@ -502,9 +504,12 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// Ids, the beginnings of some, or `last` [default: last]
+    /// Ids, the beginnings of some, or `last`; with --to also a file of another agent [default: last]
     #[arg(value_name = "SESSION")]
     pub(crate) sessions: Vec<String>,
+    /// Write what a model would be sent, one session alone, as a file of another program
+    #[arg(long, value_name = "FORMAT", conflicts_with = "all")]
+    pub(crate) to: Option<Target>,
     /// All sessions, archived ones too, the one updated first comes first
     #[arg(long, short, conflicts_with = "sessions")]
     pub(crate) all: bool,
@@ -515,6 +520,16 @@ pub(crate) struct Export {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file; `-` reads stdin
-    pub(crate) file: PathBuf,
+    /// Sessions of other agents, folders with such, or exports; `-` reads an export from stdin
+    #[arg(value_name = "PATH", required_unless_present = "all")]
+    pub(crate) files: Vec<PathBuf>,
+    /// All sessions of the known agents on this machine
+    #[arg(long, short, conflicts_with = "files")]
+    pub(crate) all: bool,
+    /// Only those of this agent, as `audit` names it; several with commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) agent: Vec<String>,
+    /// Only files that were written within this time, such as 12h or 30d
+    #[arg(long, value_name = "TIME", value_parser = crate::term::limits::milliseconds)]
+    pub(crate) since: Option<u64>,
 }

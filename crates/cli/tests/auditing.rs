@@ -129,9 +129,8 @@ fn something_broken_outweighs_something_unreadable() {
 }
 
 #[test]
-fn it_wants_a_path_and_a_wire_that_there_is() {
+fn it_wants_a_wire_that_there_is() {
     let scene = scene_with(&[("a.jsonl", &sound_session())]);
-    assert_eq!(scene.run(&["audit"]).exit, Some(2));
     let said = scene.run(&["audit", "a.jsonl", "--wire", "fortran"]);
     assert_eq!(said.exit, Some(2));
     assert!(said.err.contains("anthropic") && said.err.contains("mistral"), "{}", said.err);

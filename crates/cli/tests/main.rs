@@ -54,6 +54,7 @@ mod staged;
 mod storing;
 mod stuck;
 mod taking_back;
+mod taking_over;
 mod taping;
 mod tasks;
 mod terminal;

@@ -5,15 +5,19 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use trunkline_sanitize::WireRules;
+use trunkline_transcripts::Format;
 
 /// Stands for every wire there is.
 pub(crate) const ALL_WIRES: &str = "all";
 
 #[derive(Debug, Args)]
 pub(crate) struct Audit {
-    /// Files, and folders to search for *.jsonl and *.json
-    #[arg(required = true, value_name = "PATH")]
+    /// Files, and folders to search for *.jsonl, *.jsonl.zst and *.json [default: where the known agents of this machine keep theirs]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// What the list is sorted by [default: as the files come; without a path, the newest first]
+    #[arg(long, value_name = "BY")]
+    pub(crate) sort: Option<SortBy>,
     /// Whose rules to judge by, several with commas; `all` means every one [default: that of the file]
     #[arg(long, short, value_name = "WIRE", value_delimiter = ',', value_parser = wires_and_all())]
     pub(crate) wire: Vec<String>,
@@ -34,6 +38,21 @@ pub(crate) struct Audit {
     pub(crate) json: bool,
 }
 
+/// What an audit is sorted by.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortBy {
+    /// The one that was written last first
+    Age,
+    /// The largest file first
+    Size,
+    /// The one that took most tokens first
+    Tokens,
+    /// The longest first
+    Messages,
+    /// What is most broken first
+    Problems,
+}
+
 /// What the end of a message list means.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum End {
@@ -45,7 +64,7 @@ pub(crate) enum End {
 
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
-    /// A session of Claude Code, or a message list in JSON
+    /// A session of an agent, or a message list in JSON
     pub(crate) file: PathBuf,
     /// Whose rules it has to meet [default: that of the file]
     #[arg(long = "for", short = 'w', value_name = "WIRE", value_parser = wires())]
@@ -98,6 +117,71 @@ pub(crate) struct Sanitize {
     pub(crate) quiet: bool,
 }
 
+/// What a session can be written as.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// A session that `claude --resume` takes
+    ClaudeCode,
+    /// A rollout that `codex resume` takes
+    Codex,
+    /// A session that `pi --session` takes
+    Pi,
+    /// What `opencode import` takes
+    Opencode,
+    /// A session that `gemini --session-file` takes
+    GeminiCli,
+    /// A message list of Anthropic Messages
+    Anthropic,
+    /// A message list of OpenAI Chat Completions
+    OpenaiChat,
+    /// A trajectory of ATIF 1.8
+    Atif,
+    /// Markdown, for people
+    Markdown,
+}
+
+impl Target {
+    /// Returns the format, if what is written can be read again.
+    pub(crate) const fn format(self) -> Option<Format> {
+        Some(match self {
+            Target::ClaudeCode => Format::ClaudeCode,
+            Target::Codex => Format::Codex,
+            Target::Pi => Format::Pi,
+            Target::Opencode => Format::Opencode,
+            Target::GeminiCli => Format::GeminiCli,
+            Target::Anthropic => Format::Anthropic,
+            Target::OpenaiChat => Format::OpenAiChat,
+            Target::Atif | Target::Markdown => return None,
+        })
+    }
+
+    /// Returns the command that goes on with it there.
+    pub(crate) fn resumes(self, id: &str) -> Option<String> {
+        match self {
+            Target::ClaudeCode => Some(format!("claude --resume {id}")),
+            Target::Codex => Some(format!("codex resume {id}")),
+            Target::Pi => Some("pi --session FILE".to_owned()),
+            Target::Opencode => Some("opencode import FILE".to_owned()),
+            Target::GeminiCli => Some("gemini --session-file FILE".to_owned()),
+            Target::Anthropic | Target::OpenaiChat | Target::Atif | Target::Markdown => None,
+        }
+    }
+
+    /// Returns where its program looks for it.
+    pub(crate) fn place(self, id: &str) -> Option<String> {
+        match self {
+            Target::ClaudeCode => {
+                Some(format!("as {id}.jsonl into the folder of your project below ~/.claude/projects"))
+            }
+            Target::Codex => {
+                Some(format!("as rollout-TIME-{id}.jsonl below ~/.codex/sessions/YEAR/MONTH/DAY"))
+            }
+            Target::GeminiCli | Target::Pi | Target::Opencode => Some("where you like".to_owned()),
+            Target::Anthropic | Target::OpenaiChat | Target::Atif | Target::Markdown => None,
+        }
+    }
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
     /// Anthropic Messages
@@ -115,6 +199,14 @@ pub(crate) enum GivenFormat {
     OpenaiChat,
     /// A session of Claude Code
     ClaudeCode,
+    /// A rollout of Codex
+    Codex,
+    /// A session of pi or oh-my-pi
+    Pi,
+    /// A session that opencode has exported
+    Opencode,
+    /// A session of Gemini CLI
+    GeminiCli,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

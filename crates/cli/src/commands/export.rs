@@ -4,6 +4,8 @@
 //! goes out whole or not at all, but for one alone in a pipe, whose reader sees it end. No more memory is needed than for
 //! the largest session.
 
+mod to;
+
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
@@ -24,6 +26,9 @@ use crate::term::text::{count, escaped};
 
 /// `trunkline export`.
 pub(crate) async fn run(args: &args::Export, place: &Place) -> Result<Exit, Fault> {
+    if let Some(target) = args.to {
+        return to::run(args, target, place).await;
+    }
     let store = place.open_existing().await?;
     let sessions = match args.all {
         // Oldest first, so that the newest is also the newest of a store that takes them in.

@@ -2,11 +2,12 @@
 //!
 //! Or decision objects, if the first line is one: see `objects`. The import of an export is the identity. No more memory is needed than for the largest session.
 
+mod foreign;
 mod objects;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use trunkline_runtime::{RuntimeError, View, distrust};
@@ -30,11 +31,26 @@ const LONGEST_OBJECT: u64 = 64 * 1024 * 1024;
 
 /// `trunkline import`.
 pub(crate) async fn run(args: &args::Import, place: &Place) -> Result<Exit, Fault> {
-    let (input, length) = open(&args.file)?;
+    let (foreign, own): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.files.iter().cloned().partition(|path| path.as_os_str() != "-" && foreign::is_foreign(path));
+    let mut exit = Exit::Done;
+    // First those of which one that cannot be read does not stop the rest.
+    if own.is_empty() || !foreign.is_empty() {
+        exit = foreign::run(&foreign, args, place).await?;
+    }
+    for file in &own {
+        exit = exit.worse(of_export(file, place).await?);
+    }
+    Ok(exit)
+}
+
+/// Reads an export, or decision objects.
+async fn of_export(file: &Path, place: &Place) -> Result<Exit, Fault> {
+    let (input, length) = open(file)?;
     let mut input = BufReader::new(input);
-    let first = first_line(&mut input, &args.file)?;
+    let first = first_line(&mut input, file)?;
     if objects::is_object(&first) {
-        return objects::take_in(first, input, &args.file, place).await;
+        return objects::take_in(first, input, file, place).await;
     }
     let input = Cursor::new(first).chain(input);
     let mut import = Import::new(BufReader::new(Counted::new(input, Counter::new("read", length))));

@@ -90,6 +90,9 @@ pub(crate) async fn run(args: &Resume, place: &Place) -> Result<Exit, Fault> {
     let drive = drive.asking_about_plans(reading.view().staged().plans.is_on());
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &name));
+    if !folder.is_there() && !draws {
+        drive.progress.begin_with(&without_folder(place, &name));
+    }
     let agent = drive.agent(asked, &folder, None)?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
@@ -128,6 +131,15 @@ fn goes_by_its_own(place: &Place, name: &str, holder: &str, typed: &[String]) ->
         place.command(&format!("resume {name} --take-over"))
     );
     Fault::new(what).hint(hint)
+}
+
+/// Says what a session cannot do that has no folder, as one that was taken over.
+fn without_folder(place: &Place, name: &str) -> String {
+    let again = place.command(&format!("resume {name} -C DIR"));
+    paint(
+        DIM,
+        &format!("it has no folder here, so the model has no tools for files; this gives it one: {again}\n"),
+    )
 }
 
 /// Says what is taken up, and where.

@@ -83,6 +83,11 @@ impl Folder {
         }
     }
 
+    /// Returns whether there is one.
+    pub(crate) const fn is_there(&self) -> bool {
+        self.path.is_some()
+    }
+
     /// Returns the folder of a session for an act that touches no file: a missing one is only bad in the middle of a write.
     pub(crate) fn for_moves(reading: &Reading) -> Result<Self, Fault> {
         match Folder::of(&reading.info, None, None) {

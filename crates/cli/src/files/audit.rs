@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trunkline_sanitize::{Account, FieldFact, Violation, WireRules};
-use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind};
+use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind, Transcript};
 
-use crate::args::foreign::{ALL_WIRES, Audit};
-use crate::files::beside;
+use crate::args::foreign::{ALL_WIRES, Audit, SortBy};
 use crate::files::findings::{
     damaged, fault_note, faults_json, halves, kinds, orphans, problems, repeated, violation_lines,
     violations_json,
 };
 use crate::files::history::{History, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::files::in_order::in_order;
-use crate::files::search::{Candidate, Taken, search};
+use crate::files::overview::{Facts, Row};
+use crate::files::search::{Candidate, Taken, of_agents, search};
+use crate::files::{agents, beside, overview};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
 use crate::term::shell::{program, quoted};
@@ -33,7 +34,11 @@ const BEAT: Duration = Duration::from_millis(100);
 
 /// Judges everything under the paths.
 pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
-    let found = search(&args.paths);
+    let is_overview = args.paths.is_empty();
+    let found = if is_overview { of_agents() } else { search(&args.paths) };
+    // Without a path people look at a list, and the newest is what they look for.
+    let sort = args.sort.or(is_overview.then_some(SortBy::Age));
+    let mut rows = Vec::new();
     let mut progress = Progress::new(found.files.len());
     let mut tally = Tally { skipped: found.skipped, ..Tally::default() };
     for (path, why) in &found.unreadable {
@@ -51,18 +56,17 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
                     tally.unreadable(&file.path, &why, args)?;
                 }
                 Judged::Read(sessions) => {
-                    let shown: String = sessions
-                        .iter()
-                        .map(|session| {
-                            tally.count(&file.path, session);
-                            shown(&file.path, session, args)
-                        })
-                        .collect();
-                    if !shown.is_empty() {
-                        progress.clear();
-                        match args.json {
-                            true => out::print_foreign(shown.as_bytes())?,
-                            false => out::print(&shown)?,
+                    for session in &sessions {
+                        tally.count(&file.path, session);
+                    }
+                    let told = sessions.iter().map(|session| session.row(&file.path, args, is_overview));
+                    let told = told.filter(|row| !row.text.is_empty());
+                    match sort {
+                        Some(_) => rows.extend(told),
+                        None => {
+                            let text: String = told.map(|row| row.text).collect();
+                            progress.clear_before(&text);
+                            print(&text, args)?;
                         }
                     }
                 }
@@ -72,11 +76,26 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
         },
     )?;
     progress.clear();
+    if let Some(by) = sort {
+        overview::sort(&mut rows, by);
+        print(&rows.into_iter().map(|row| row.text).collect::<String>(), args)?;
+    }
+    if is_overview && found.files.is_empty() && !args.json {
+        tell(&format!("looked where these agents keep their sessions: {}\n", agents::names()));
+    }
     if !args.json {
         out::print(&tally.summary())?;
         tell(&tally.next());
     }
     Ok(tally.exit())
+}
+
+fn print(text: &str, args: &Audit) -> Result<(), Fault> {
+    match args.json {
+        _ if text.is_empty() => Ok(()),
+        true => out::print_foreign(text.as_bytes()),
+        false => out::print(text),
+    }
 }
 
 /// A conversation under the rules of some wires.
@@ -88,6 +107,8 @@ struct Session {
     model: Option<String>,
     format: Format,
     messages: usize,
+    /// What a list shows of it.
+    facts: Facts,
     /// What is wrong with its file; many conversations may be of one.
     faults: Arc<[Flaw]>,
     verdicts: Vec<Verdict>,
@@ -104,6 +125,8 @@ struct Verdict {
     left_behind: String,
     account: Option<Account>,
     is_broken: bool,
+    /// How many problems there are.
+    count: usize,
 }
 
 enum Judged {
@@ -118,14 +141,29 @@ fn judge(file: &Candidate, args: &Audit) -> Judged {
         Taken::Unreadable(why) => Judged::Unreadable(why),
         Taken::Read(transcript) => {
             let faults: Arc<[Flaw]> = Arc::from(transcript.faults.as_slice());
+            let of_file = about(file, &transcript);
             let listed = transcript.listed().iter().enumerate();
             let meant = listed.filter(|(_, listed)| args.all || listed.kind == Kind::Main);
             let conversations = meant.filter_map(|(index, _)| transcript.conversation(index));
             let fields = beside::fields(&transcript);
-            let judged =
-                conversations.map(|one| session(one, &fields, transcript.format, Arc::clone(&faults), args));
+            let judged = conversations.map(|one| {
+                session(one, &fields, transcript.format, of_file.clone(), Arc::clone(&faults), args)
+            });
             Judged::Read(judged.collect())
         }
+    }
+}
+
+/// Returns what a list shows of a file.
+fn about(file: &Candidate, transcript: &Transcript) -> Facts {
+    let about = file.path.metadata().ok();
+    let usage = transcript.usage();
+    Facts {
+        agent: file.agent.unwrap_or_else(|| transcript.format.name()),
+        at: about.as_ref().and_then(overview::written),
+        branches: transcript.listed().iter().filter(|listed| listed.kind == Kind::Branch).count(),
+        tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        bytes: about.map_or(0, |about| about.len()),
     }
 }
 
@@ -133,14 +171,16 @@ fn session(
     conversation: Conversation,
     fields: &[FieldFact],
     format: Format,
+    of_file: Facts,
     faults: Arc<[Flaw]>,
     args: &Audit,
 ) -> Session {
     let end = args.end.unwrap_or_else(|| end_of(format));
+    let own = own_wire(format, &conversation.messages);
     let halves = halves(&faults).len();
     let verdict = |rules: WireRules| {
-        let mut facts = facts(format, &rules);
-        if is_own(format, &rules) {
+        let mut facts = facts(own, &rules);
+        if is_own(own, &rules) {
             facts.fields = fields.to_vec();
         }
         let history = History::new(&conversation.messages, format, &rules, &facts, end);
@@ -155,16 +195,18 @@ fn session(
         let problems = problems(&violations, halves);
         let left_behind = kinds(&conversions, 0);
         let is_broken = !violations.is_empty() || halves > 0;
+        let count = violations.len() + halves;
         for found in [&mut violations, &mut conversions] {
             found.truncate(if is_shown { usize::MAX } else { 0 });
             found.shrink_to_fit();
         }
         let wire = rules.name.to_string();
-        Verdict { wire, problems, violations, conversions, left_behind, account, is_broken }
+        Verdict { wire, problems, violations, conversions, left_behind, account, is_broken, count }
     };
     Session {
-        verdicts: wires(args, format).into_iter().map(verdict).collect(),
+        verdicts: wires(args, own).into_iter().map(verdict).collect(),
         messages: conversation.messages.len(),
+        facts: Facts { at: conversation.ended.or(of_file.at), ..of_file },
         id: conversation.id,
         kind: conversation.kind,
         title: conversation.title,
@@ -176,16 +218,25 @@ fn session(
 }
 
 impl Session {
+    fn row(&self, path: &Path, args: &Audit, is_overview: bool) -> Row {
+        let problems = self.verdicts.iter().map(|verdict| verdict.count).max().unwrap_or(0);
+        Row {
+            facts: self.facts.clone(),
+            messages: self.messages,
+            problems: problems + self.damaged(),
+            text: shown(path, self, args, is_overview),
+        }
+    }
+
     /// Counts the lines that cost text, and those that their own client does not read.
     fn damaged(&self) -> usize {
         damaged(&self.faults)
     }
 }
 
-fn wires(args: &Audit, format: Format) -> Vec<WireRules> {
-    let own = [own_wire(format)];
+fn wires(args: &Audit, own: &str) -> Vec<WireRules> {
     let named: Vec<&str> = match args.wire.as_slice() {
-        [] => own.to_vec(),
+        [] => vec![own],
         names if names.iter().any(|name| name == ALL_WIRES) => WireRules::NAMES.to_vec(),
         names => names.iter().map(String::as_str).collect(),
     };
@@ -196,16 +247,22 @@ fn wires(args: &Audit, format: Format) -> Vec<WireRules> {
 fn widest(named: &[String]) -> usize {
     let is_all = named.iter().any(|name| name == ALL_WIRES);
     let names: Vec<&str> = match named {
-        [] => Format::ALL.iter().map(|format| own_wire(*format)).collect(),
+        // What files are mostly of, so that their lines keep the width that they had.
+        [] => vec!["openai-chat"],
         _ if is_all => WireRules::NAMES.to_vec(),
         named => named.iter().map(String::as_str).collect(),
     };
     names.iter().map(|name| name.len()).max().unwrap_or(0)
 }
 
-/// Prints a session: a line for each wire.
-fn shown(path: &Path, session: &Session, args: &Audit) -> String {
+/// Prints a session: a line for each wire, and in an overview one for all.
+fn shown(path: &Path, session: &Session, args: &Audit, is_overview: bool) -> String {
     let mut lines = String::new();
+    let is_listed = !args.broken || session.verdicts.iter().any(|verdict| verdict.is_broken);
+    if is_overview && !args.json && is_listed {
+        let columns = overview::columns(&session.facts, session.messages, session.title.as_deref());
+        lines.push_str(&format!("{columns}  {}\n", overview::path(&path.display().to_string())));
+    }
     let is_told = |fault: &&Flaw| {
         fault.kind.is_damage()
             || matches!(fault.kind, FaultKind::MissingParent { .. } | FaultKind::RepeatedId { .. })
@@ -216,7 +273,11 @@ fn shown(path: &Path, session: &Session, args: &Audit) -> String {
             lines.push_str(&format!("{}\n", as_json(path, session, verdict)));
             continue;
         }
-        lines.push_str(&line(path, session, verdict, widest(&args.wire)));
+        let width = widest(&args.wire);
+        match is_overview {
+            true => lines.push_str(&format!("  {}\n", verdict_of(session, verdict, width))),
+            false => lines.push_str(&line(path, session, verdict, width)),
+        }
         if args.verbose {
             for violation in &verdict.violations {
                 lines.push_str(&violation_lines(violation, "    "));
@@ -233,13 +294,31 @@ fn shown(path: &Path, session: &Session, args: &Audit) -> String {
     lines
 }
 
-fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> String {
+/// Returns what a wire says in an overview.
+fn verdict_of(session: &Session, verdict: &Verdict, width: usize) -> String {
+    let (mark, state) = mark_and_state(session, verdict);
+    let damaged = match session.damaged() {
+        0 => String::new(),
+        lines => paint(YELLOW, &format!(" · {}", count(lines, "damaged line"))),
+    };
+    let left_behind = match verdict.left_behind.as_str() {
+        "" => String::new(),
+        told => paint(DIM, &format!(" · left behind on the way: {told}")),
+    };
+    format!("{mark} {:<width$}  {state}{damaged}{left_behind}", verdict.wire)
+}
+
+fn mark_and_state(session: &Session, verdict: &Verdict) -> (String, String) {
     // What lost text is not called good, also where a service would take what is left.
-    let (mark, state) = match (verdict.is_broken, session.damaged()) {
+    match (verdict.is_broken, session.damaged()) {
         (true, _) => (paint(RED, "✗"), paint(RED, &verdict.problems)),
         (false, 0) => (paint(GREEN, "✓"), paint(GREEN, "ok")),
         (false, _) => (paint(YELLOW, "!"), paint(YELLOW, "damaged")),
-    };
+    }
+}
+
+fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> String {
+    let (mark, state) = mark_and_state(session, verdict);
     let who = match &session.kind {
         Kind::Main => String::new(),
         other => format!(" {} {}", word(other), one_line(&session.id, 40)),
@@ -275,6 +354,7 @@ fn as_json(path: &Path, session: &Session, verdict: &Verdict) -> serde_json::Val
         "version": 1,
         "path": path.to_string_lossy(),
         "format": session.format.name(),
+        "agent": session.facts.agent,
         "session": session.id,
         "kind": word(&session.kind),
         "title": session.title,
@@ -282,6 +362,10 @@ fn as_json(path: &Path, session: &Session, verdict: &Verdict) -> serde_json::Val
         "model": session.model,
         "wire": verdict.wire,
         "messages": session.messages,
+        "branches": session.facts.branches,
+        "tokens": session.facts.tokens,
+        "bytes": session.facts.bytes,
+        "at": session.facts.at.map(|at| at.0),
         "broken": verdict.is_broken,
         "damaged": session.damaged() > 0,
         "violations": violations_json(&verdict.violations, &halves(&session.faults)),
@@ -412,6 +496,13 @@ impl Progress {
             let _ = write!(std::io::stderr(), "\r{line}");
             self.shown = line.len();
             self.next = Some(Instant::now() + BEAT);
+        }
+    }
+
+    /// Makes room for what is about to be printed.
+    fn clear_before(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.clear();
         }
     }
 

@@ -118,18 +118,31 @@ impl<'a> History<'a> {
 
 /// Returns what the end of a file means unless somebody says otherwise.
 pub(crate) fn end_of(format: Format) -> End {
+    if format.is_session() { End::History } else { End::Request }
+}
+
+/// Returns the name of the wire that a conversation was written for. An agent that speaks to several says with each answer which
+/// it was; the last one counts.
+pub(crate) fn own_wire(format: Format, messages: &[Message]) -> &'static str {
+    let last = || messages.iter().rev().find_map(|message| message.origin.as_ref());
     match format {
-        Format::ClaudeCode => End::History,
-        _ => End::Request,
+        Format::OpenAiChat => "openai-chat",
+        Format::Codex => "openai-responses",
+        Format::GeminiCli => gemini(last()),
+        Format::Pi | Format::Opencode => match last().map(|origin| origin.provider.as_str()) {
+            Some("openai-chat") => "openai-chat",
+            Some("openai-responses") => "openai-responses",
+            Some("gemini") => gemini(last()),
+            _ => "anthropic",
+        },
+        _ => "anthropic",
     }
 }
 
-/// Returns the name of the wire that a format was written for.
-pub(crate) fn own_wire(format: Format) -> &'static str {
-    match format {
-        Format::OpenAiChat => "openai-chat",
-        _ => "anthropic",
-    }
+fn gemini(origin: Option<&Origin>) -> &'static str {
+    let is_older =
+        origin.is_some_and(|origin| ["gemini-1", "gemini-2"].iter().any(|old| origin.model.starts_with(old)));
+    if is_older { "gemini-2" } else { "gemini-3" }
 }
 
 /// Returns the rules of a wire, as far as a file can meet them; `None` if no wire has the name.
@@ -145,22 +158,19 @@ pub(crate) fn rules_for_files(name: &str) -> Option<WireRules> {
 }
 
 /// Returns what is known of a request over a wire that continues a file: above all whether its reasoning is of others.
-pub(crate) fn facts(format: Format, rules: &WireRules) -> RequestFacts {
+pub(crate) fn facts(own: &str, rules: &WireRules) -> RequestFacts {
     let mut facts = RequestFacts::default();
-    if !is_own(format, rules) {
+    if !is_own(own, rules) {
         facts.origin = Some(Origin::new(rules.wire.to_string(), ANY_MODEL));
     }
     facts
 }
 
-/// Tells whether a format was written for this wire or one of its family.
-pub(crate) fn is_own(format: Format, rules: &WireRules) -> bool {
-    match format {
-        // The same models sign on Bedrock.
-        Format::ClaudeCode | Format::Anthropic => rules.wire == "anthropic" || rules.name == "bedrock-claude",
-        Format::OpenAiChat => rules.wire == "openai-chat",
-        _ => false,
-    }
+/// Tells whether what was written for the wire `own` was written for this one or one of its family.
+pub(crate) fn is_own(own: &str, rules: &WireRules) -> bool {
+    let family = WireRules::named(own).is_some_and(|own| own.wire == rules.wire);
+    // The same models sign on Bedrock.
+    family || (own == "anthropic" && rules.name == "bedrock-claude")
 }
 
 /// Returns how messages that are sent as one stand on the wire; `None` if they stand there as they are.

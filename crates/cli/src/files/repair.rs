@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use trunkline_sanitize::{Account, RequestFacts, WireRules};
-use trunkline_transcripts::{Conversation, Format, Listed, Transcript, Written, read};
+use trunkline_transcripts::{Conversation, Format, Listed, Transcript, Written, file_name, read};
 use uuid::Uuid;
 
 use crate::args::foreign::{End, Repair};
@@ -67,6 +67,8 @@ struct Case<'a> {
     transcript: &'a Transcript,
     index: usize,
     conversation: Conversation,
+    /// The wire that it was written for.
+    own: &'static str,
     rules: WireRules,
     facts: RequestFacts,
     end: End,
@@ -75,16 +77,17 @@ struct Case<'a> {
 impl<'a> Case<'a> {
     fn new(args: &'a Repair, transcript: &'a Transcript) -> Result<Self, Fault> {
         let (index, conversation) = meant(args, transcript)?;
-        let wire = args.wire.as_deref().unwrap_or_else(|| own_wire(transcript.format));
+        let own = own_wire(transcript.format, &conversation.messages);
+        let wire = args.wire.as_deref().unwrap_or(own);
         let rules = rules_for_files(wire).ok_or_else(|| {
             Fault::usage(format!("no wire is called {wire:?}")).hint(WireRules::NAMES.join(", "))
         })?;
-        let mut facts = facts(transcript.format, &rules);
-        if is_own(transcript.format, &rules) {
+        let mut facts = facts(own, &rules);
+        if is_own(own, &rules) {
             facts.fields = beside::fields(transcript);
         }
         let end = args.end.unwrap_or_else(|| end_of(transcript.format));
-        Ok(Case { args, transcript, index, conversation, rules, facts, end })
+        Ok(Case { args, transcript, index, conversation, own, rules, facts, end })
     }
 
     fn head(&self, mended: &Mended) -> Value {
@@ -123,7 +126,7 @@ impl<'a> Case<'a> {
     /// Says that a list of another family stays what it is, and what writes the wire's; nothing of one that fits.
     fn shape(&self) -> String {
         let (format, rules) = (self.transcript.format, &self.rules);
-        if format == Format::ClaudeCode || !self.transcript.is_of_one_format() || is_own(format, rules) {
+        if format.is_session() || !self.transcript.is_of_one_format() || is_own(self.own, rules) {
             return String::new();
         }
         let mut told = format!("the file keeps its own shape, {format}");
@@ -187,7 +190,7 @@ fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Resul
     let Written { bytes, losses, .. } = written.map_err(|error| Fault::new(error.to_string()))?;
     let path = match &case.args.out {
         Some(path) => new_file::write(path, &bytes).map(|()| path.clone())?,
-        None => new_file::write_beside(names(&case.args.file, case.transcript.format, &id), &bytes)?,
+        None => new_file::write_beside(names(case, &id), &bytes)?,
     };
     let left = judged_again(case, &path)?;
     if case.args.json {
@@ -215,20 +218,31 @@ fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Resul
 /// Says what can be done with the new file.
 fn next(case: &Case<'_>, path: &Path, id: &str) -> String {
     let good = "read again: nothing in it would be refused; the given file is as it was\n";
-    if case.transcript.format != Format::ClaudeCode {
-        return good.to_owned();
-    }
-    let is_beside = path.parent() == case.args.file.parent();
-    if !is_beside || case.args.out.is_some() {
-        return format!("{good}to resume it, put it beside its session as {id}.jsonl\n");
+    let shown = quoted(&path.display().to_string());
+    let resume = match case.transcript.format {
+        Format::ClaudeCode => format!("claude --resume {id}"),
+        Format::Codex => format!("codex resume {id}"),
+        Format::Pi => format!("pi --session {shown}"),
+        // It keeps no file of such a name, but takes one from anywhere.
+        Format::Opencode => format!("opencode import {shown}"),
+        // Files that lie in its folder may be removed before they are resumed, by their age.
+        Format::GeminiCli => format!("gemini --session-file {shown}"),
+        _ => return good.to_owned(),
+    };
+    let takes_any = matches!(case.transcript.format, Format::Pi | Format::Opencode | Format::GeminiCli);
+    let is_beside = path.parent() == case.args.file.parent() && case.args.out.is_none();
+    if !is_beside && !takes_any {
+        let name = names(case, id).next();
+        let name = name.and_then(|name| name.file_name().map(|name| name.to_string_lossy().into_owned()));
+        return format!("{good}to resume it, put it beside its session as {}\n", name.unwrap_or_default());
     }
     let cwd = case.conversation.cwd.as_deref().filter(|cwd| safe(cwd) == *cwd && !cwd.contains(['\n', '\t']));
     let there = cwd.map(|cwd| format!("cd {} && ", quoted(cwd))).unwrap_or_default();
-    let client = match is_own(case.transcript.format, &case.rules) {
+    let client = match is_own(case.own, &case.rules) {
         true => String::new(),
         false => format!(", for a client that sends it to {}", case.rules.name),
     };
-    format!("{good}{} {there}claude --resume {id}\n", paint(DIM, &format!("next{client}:")))
+    format!("{good}{} {there}{resume}\n", paint(DIM, &format!("next{client}:")))
 }
 
 /// Reads the file that was written and says what is still wrong with it.
@@ -285,12 +299,13 @@ fn place_of(named: &str, transcript: &Transcript) -> Result<usize, Fault> {
 }
 
 /// Returns names for the new file beside the given one, best first.
-fn names(given: &Path, format: Format, id: &str) -> Box<dyn Iterator<Item = PathBuf>> {
-    if format == Format::ClaudeCode {
-        // Nobody else has this id, so a second name is not needed.
-        return Box::new(std::iter::once(given.with_file_name(format!("{id}.jsonl"))));
+fn names(case: &Case<'_>, id: &str) -> Box<dyn Iterator<Item = PathBuf>> {
+    let given = case.args.file.clone();
+    let started = case.conversation.started.unwrap_or_default();
+    if let Some(name) = file_name(case.transcript.format, id, started) {
+        // No other file has this id, so a second name is not needed.
+        return Box::new(std::iter::once(given.with_file_name(name)));
     }
-    let given = given.to_owned();
     let stem = given.file_stem().map_or_else(|| OsString::from("messages"), OsString::from);
     let ending = given.extension().map_or_else(|| OsString::from("json"), OsString::from);
     Box::new((1_usize..).map(move |number| {

@@ -14,7 +14,7 @@ use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, rea
 use crate::args::foreign::{self, End, GivenFormat, ListFormat, Sanitize};
 use crate::files::beside;
 use crate::files::findings::{account_json, damaged, fault_note, loss_note, repair_note, repairs_json};
-use crate::files::history::{History, Mended, facts, is_own, rules_for_files};
+use crate::files::history::{History, Mended, facts, is_own, own_wire, rules_for_files};
 use crate::files::second_look::{self, problems_left};
 use crate::term::fault::{Exit, Fault};
 use crate::term::out;
@@ -52,10 +52,11 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     let transcript = both.unwrap_or(transcript);
     let conversation = transcript.conversation(0).ok_or_else(|| Fault::new("stdin holds no messages"))?;
 
-    let mut facts = all_facts(args, &bytes, transcript.format, &rules)?;
+    let own = own_wire(transcript.format, &conversation.messages);
+    let mut facts = all_facts(args, &bytes, own, &rules)?;
     // Another format has none of them.
     let keeps_format = format == transcript.format;
-    if keeps_format && is_own(format, &rules) {
+    if keeps_format && is_own(own, &rules) {
         facts.fields.extend(beside::fields(&transcript));
     }
     let history = History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request);
@@ -122,12 +123,7 @@ fn confirm(
 }
 
 /// Returns what is known of the request: from a file or the body, and above both what was typed.
-fn all_facts(
-    args: &Sanitize,
-    bytes: &[u8],
-    format: Format,
-    rules: &WireRules,
-) -> Result<RequestFacts, Fault> {
+fn all_facts(args: &Sanitize, bytes: &[u8], own: &str, rules: &WireRules) -> Result<RequestFacts, Fault> {
     let mut facts = match &args.facts {
         Some(path) => {
             let cannot = |error: String| Fault::usage(format!("cannot use {}: {error}", path.display()));
@@ -135,7 +131,7 @@ fn all_facts(
             let text = text.strip_prefix(MARK).unwrap_or(&text);
             serde_json::from_slice(text).map_err(|error| cannot(error.to_string()))?
         }
-        None => said_by_body(bytes, facts(format, rules)),
+        None => said_by_body(bytes, facts(own, rules)),
     };
     match args.thinking {
         Some(foreign::Thinking::On) => facts.thinking = Thinking::On,
@@ -230,6 +226,10 @@ fn given(from: GivenFormat) -> Format {
         GivenFormat::Anthropic => Format::Anthropic,
         GivenFormat::OpenaiChat => Format::OpenAiChat,
         GivenFormat::ClaudeCode => Format::ClaudeCode,
+        GivenFormat::Codex => Format::Codex,
+        GivenFormat::Pi => Format::Pi,
+        GivenFormat::Opencode => Format::Opencode,
+        GivenFormat::GeminiCli => Format::GeminiCli,
     }
 }
 
@@ -238,7 +238,8 @@ fn format_of(args: &Sanitize, rules: &WireRules, input: Format) -> Format {
         (Some(ListFormat::Anthropic), ..) | (None, "anthropic", _) => Format::Anthropic,
         (Some(ListFormat::OpenaiChat), ..) | (None, "openai-chat", _) => Format::OpenAiChat,
         // A session is no message list.
-        (None, _, Format::ClaudeCode) => Format::Anthropic,
+        (None, _, Format::Codex) => Format::OpenAiChat,
+        (None, _, input) if input.is_session() => Format::Anthropic,
         (None, _, input) => input,
     }
 }

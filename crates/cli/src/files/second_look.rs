@@ -8,7 +8,7 @@ use trunkline_transcripts::{Fault as Flaw, Format, ReadError, read_as};
 use crate::args::foreign::End;
 use crate::files::beside;
 use crate::files::findings::{damaged, fault_note, halves};
-use crate::files::history::{History, is_own};
+use crate::files::history::{History, is_own, own_wire};
 use crate::term::fault::Fault;
 use crate::term::text::{count, one_line};
 
@@ -28,10 +28,15 @@ pub(crate) fn problems_left(
 ) -> Result<Vec<String>, ReadError> {
     let again = read_as(bytes, format)?;
     let mut facts = facts.clone();
-    facts.fields = if is_own(format, rules) { beside::fields(&again) } else { Vec::new() };
     // A new session holds the repaired conversation as its main one; a list has no other.
     let messages = again.conversation(0).map(|conversation| conversation.messages).unwrap_or_default();
-    let violations = History::new(&messages, format, rules, &facts, end).violations();
+    let is_own = is_own(own_wire(format, &messages), rules);
+    facts.fields = if is_own { beside::fields(&again) } else { Vec::new() };
+    let mut violations = History::new(&messages, format, rules, &facts, end).violations();
+    if format.is_session() {
+        // What an agent keeps beside an answer, such as a summary of its reasoning, is not sent: it stays with its record.
+        violations.retain(|violation| !violation.is_conversion());
+    }
     let mut left: Vec<String> =
         violations.iter().map(|violation| one_line(&violation.to_string(), 300)).collect();
     if damaged(&again.faults) > damaged(before) || !halves(&again.faults).is_empty() {

@@ -30,6 +30,13 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Returns how two things end together: as the later one, unless that is done.
+    pub(crate) fn worse(self, later: Exit) -> Exit {
+        if later == Exit::Done { self } else { later }
+    }
+}
+
 /// A line of what was found.
 #[derive(Debug)]
 enum Line {
