@@ -210,6 +210,6 @@ mod tests {
     fn no_name_means_all() {
         assert_eq!(chosen(&[]).expect("there are some").len(), AGENTS.len());
         assert_eq!(chosen(&["pi"]).expect("there is pi").len(), 1);
-        assert!(chosen(&["nobody"]).is_err_and(|problem| problem.contains("gemini-cli")));
+        assert!(chosen(&["cobol"]).is_err_and(|problem| problem.contains("gemini-cli")));
     }
 }

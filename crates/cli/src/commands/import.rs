@@ -4,6 +4,7 @@
 
 mod foreign;
 mod objects;
+mod whole;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};

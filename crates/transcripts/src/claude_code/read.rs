@@ -18,8 +18,9 @@ use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, recor
 use super::tree::{Met, Tree};
 use crate::conversation::{Conversation, Kind, LeftOut, Listed};
 use crate::fault::{Fault, FaultKind};
-use crate::json::{self, Fields, Value};
-use crate::salvage::{BLANK, Records, salvage};
+use crate::json::{self, Fields};
+use crate::lines;
+use crate::log::News;
 use crate::source::Source;
 
 /// A session file as it was read.
@@ -170,7 +171,7 @@ struct Lines<'a> {
     /// Which call each sub-agent worked for.
     agents: HashMap<String, String>,
     ids: Ids<'a>,
-    news: BTreeMap<String, (usize, usize)>,
+    news: News,
     repeated: Repeated,
     count: usize,
     known: bool,
@@ -178,29 +179,10 @@ struct Lines<'a> {
 
 fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
     let mut all = Lines::default();
-    for (index, raw) in json::lines(text).enumerate() {
-        let (line, raw) = (index + 1, raw.trim_matches(BLANK));
-        if raw.is_empty() {
-            continue;
-        }
-        let read = Value::read(raw);
-        if let Some(fields) = read.as_ref().ok().and_then(Value::fields) {
-            all.add(text, line, raw, &fields, faults);
-            continue;
-        }
-        match Fields::parse(raw) {
-            Ok(fields) => all.add(text, line, raw, &fields, faults),
-            Err(reason) => {
-                let salvaged = salvage(raw, &reason, Records::WithId, is_whole_record);
-                faults.push(Fault { line, kind: salvaged.fault });
-                for (raw, fields) in salvaged.records {
-                    all.add(text, line, raw, &fields, faults);
-                }
-            }
-        }
-    }
-    let report = |(name, (line, count))| Fault { line, kind: FaultKind::UnknownRecord { name, count } };
-    faults.extend(std::mem::take(&mut all.news).into_iter().map(report));
+    lines::each(text, faults, is_whole_record, |line, faults| {
+        all.add(text, line.number, line.raw, line.fields, faults);
+    });
+    std::mem::take(&mut all.news).report(faults);
     all
 }
 
@@ -220,7 +202,7 @@ impl<'a> Lines<'a> {
             Ok(Some(linked)) => {
                 self.known = true;
                 if !CHAINED.contains(&kind.as_ref()) {
-                    self.news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1;
+                    self.news.record(line, &kind);
                 }
                 self.agent_of(&linked, fields);
                 self.chain(linked, faults);
@@ -229,7 +211,7 @@ impl<'a> Lines<'a> {
                 self.known = true;
                 self.label(text, raw, &kind, fields);
             }
-            Ok(None) => self.news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1,
+            Ok(None) => self.news.record(line, &kind),
         }
     }
 

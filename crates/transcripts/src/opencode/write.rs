@@ -177,7 +177,8 @@ impl<'a> Writer<'a, '_> {
             open.kinds.push(kind.to_owned());
             open.says_end = match kind {
                 "step-finish" => true,
-                "step-start" => false,
+                // What is said behind an end is of a request whose own end is not told.
+                "step-start" | "text" | "reasoning" | "tool" => false,
                 _ => open.says_end,
             };
         }

@@ -117,3 +117,8 @@ fn depth_and_size_are_survived() {
 fn two_requests_stay_two_where_what_told_them_apart_is_damaged() {
     survive(&damaged(plain(), &[(2447, 8, 199), (6480, 6, 0), (2845, 6, 0), (9771, 7, 0)]));
 }
+
+#[test]
+fn an_answer_behind_an_end_does_not_take_it() {
+    survive(&damaged(plain(), &[(7220, 8, 252), (6602, 6, 0)]));
+}

@@ -13,13 +13,12 @@ use serde_json::{Value, json};
 use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Timestamp};
 use trunkline_runtime::decision_objects::Digest;
 use trunkline_session_store::{
-    Batch, Claim, Header, ImportError, Kept, Log, Note, NoteQuery, Record, Restoring, SessionId,
-    SessionStore, StoreError, Tally,
+    Batch, Claim, ImportError, Log, Note, NoteQuery, Record, SessionId, SessionStore, StoreError,
 };
 use trunkline_transcripts::{Growth, Kind, SessionTree, Transcript, sniff};
-use uuid::Uuid;
 
 use crate::args;
+use crate::commands::import::whole::{self, Made};
 use crate::desk::clock::now;
 use crate::desk::place::{Place, Store};
 use crate::desk::setup::INSTRUCTIONS;
@@ -63,7 +62,7 @@ pub(super) async fn run(paths: &[PathBuf], args: &args::Import, place: &Place) -
         );
     }
     if !args.agent.is_empty() && !args.all {
-        return Err(Fault::usage("--agent goes with --all: what is named is taken whosever it is"));
+        return Err(Fault::usage("--agent goes with --all: a path is taken whatever its agent is"));
     }
     let mut found = if args.all { search::of_agents() } else { search::search(paths) };
     narrow(&mut found, args);
@@ -77,7 +76,6 @@ pub(super) async fn run(paths: &[PathBuf], args: &args::Import, place: &Place) -
         // Before it is read: what is written to it meanwhile is for the next time.
         let state = state_of(file);
         if is_unchanged(&store, file, state.as_deref()).await? {
-            account.unchanged += 1;
             continue;
         }
         match file.take() {
@@ -123,7 +121,6 @@ struct Account {
     new: usize,
     grown: usize,
     messages: usize,
-    unchanged: usize,
     held: Vec<String>,
     /// Sessions of agents that are known by name and not read.
     others: BTreeSet<&'static str>,
@@ -167,7 +164,7 @@ impl Account {
             }
         };
         if self.damaged > 0 {
-            told.push_str(&format!("; {} lost to damage", count(self.damaged, "line")));
+            told.push_str(&format!("; {}", count(self.damaged, "damaged line")));
         }
         if !self.held.is_empty() {
             told.push_str(&format!(
@@ -314,19 +311,19 @@ async fn take_in_one(
     origin: &Origin<'_>,
     account: &mut Account,
 ) -> Result<(), Fault> {
-    let id = name_of(&origin.key);
+    let id = whole::named_by(origin.key.as_bytes());
     match store.load(&id).await {
         Ok(log) => return grow(store, file, origin, log, account).await,
         Err(StoreError::UnknownSession { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    match make(store, file, origin, id.clone(), account).await {
+    match make(store, file, origin, &id, account).await? {
+        Made::New => Ok(()),
         // Two imports at once: the other one was first.
-        Err(ImportError::Store { source }) if matches!(*source, StoreError::SessionExists { .. }) => {
+        Made::There => {
             let log = store.load(&id).await?;
             grow(store, file, origin, log, account).await
         }
-        made => Ok(made?),
     }
 }
 
@@ -335,9 +332,9 @@ async fn make(
     store: &Store,
     file: &Candidate,
     origin: &Origin<'_>,
-    id: SessionId,
+    id: &SessionId,
     account: &mut Account,
-) -> Result<(), ImportError> {
+) -> Result<Made, ImportError> {
     let read = &origin.tree.tree;
     let began = read.node(NodeId::ROOT).map_or(Timestamp(0), |root| root.at());
     // Lists know no times; their file does.
@@ -348,32 +345,18 @@ async fn make(
     let growth = origin.tree.growth(&kept, NodeId::ROOT);
     account.closed += growth.closed.len();
     account.demoted += growth.demoted;
-    let root = Record::Entry(kept.root_entry());
     let notes = notes(file, origin, &growth);
     let nodes = growth.nodes;
-    let records = std::iter::once(root).chain(growth.entries.into_iter().map(Record::Entry)).chain(notes);
-    let mut tally = Tally::new(&id, began);
-    let kept: Vec<Kept> = records.map(|record| tally.add(&id, record)).collect::<Result<_, _>>()?;
-    let header = Header {
-        id: id.clone(),
-        title: title_of(origin.tree),
-        tags: BTreeSet::new(),
-        archived: false,
-        // Its folder is a word in a file; who goes on says where.
-        workspace: None,
-        created_at: began,
-        head: tally.head,
-        records: tally.seq,
-        nodes: tally.nodes,
-        digest: Some(tally.digest),
-    };
-    let mut rows = kept.into_iter().map(Ok);
-    store.restore(Restoring::new(header, &mut rows)).await?;
+    let records = growth.entries.into_iter().map(Record::Entry).chain(notes);
+    if let Made::There = whole::make(store.as_ref(), id, title_of(origin.tree), began, &kept, records).await?
+    {
+        return Ok(Made::There);
+    }
     account.new += 1;
     account.messages += nodes;
     account.last = Some(id.to_string());
     account.told.print(&format!("{id}\n"));
-    Ok(())
+    Ok(Made::New)
 }
 
 /// Adds what is new to a session that is there.
@@ -396,7 +379,6 @@ async fn grow(
     let is_new = growth.nodes > 0 || left_at.is_none();
     let notes = notes(file, origin, &growth);
     if !is_new && growth.entries.is_empty() && origin.state.is_none() {
-        account.unchanged += 1;
         return Ok(());
     }
     let lease = match store.claim(&id, Claim::IfFree).await {
@@ -411,7 +393,7 @@ async fn grow(
     let records = growth.entries.into_iter().map(Record::Entry).chain(notes).collect();
     match store.append(&lease, Batch::new(at, records)).await {
         Ok(_) => {}
-        // Somebody wrote between our look and our lease: the next import sees it.
+        // It was written between our look and our lease: the next import sees it.
         Err(StoreError::Conflict { .. }) => {
             account.held.push(one_line(&id.to_string(), 40));
             return Ok(());
@@ -420,7 +402,6 @@ async fn grow(
     }
     drop(lease);
     if nodes == 0 {
-        account.unchanged += 1;
         return Ok(());
     }
     account.grown += 1;
@@ -458,15 +439,6 @@ fn left_at(log: &Log, key: &str) -> Option<NodeId> {
     let mut of_key = notes.filter(|found| found.key == key);
     let head = of_key.next()?.state.strip_prefix('n')?.parse().ok()?;
     Some(NodeId::new(head))
-}
-
-/// The name of the session that is known by a key: a UUID of version 8, of the SHA-256 of the key.
-fn name_of(key: &str) -> SessionId {
-    let mut bytes = [0; 16];
-    let digest = Digest::of(key.as_bytes());
-    bytes.iter_mut().zip(digest.as_bytes()).for_each(|(byte, from)| *byte = *from);
-    let id = uuid::Builder::from_custom_bytes(bytes).into_uuid();
-    SessionId::parse(&Uuid::to_string(&id)).expect("a UUID prints as a session id")
 }
 
 /// Returns the title that it had, or how the first prompt of a person begins.

@@ -3,18 +3,16 @@
 //! They are taken in all or none, since a part of them would tell another story. The session is named by what is in it, so
 //! the same file is not taken in twice.
 
-use std::collections::BTreeSet;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageTree};
-use trunkline_runtime::decision_objects::{Digest, ObjectKind};
+use trunkline_runtime::decision_objects::ObjectKind;
 use trunkline_runtime::taken_in;
-use trunkline_session_store::{Header, ImportError, Kept, Record, Restoring, SessionId, StoreError, Tally};
-use uuid::Uuid;
 
 use crate::commands::decisions::objects::{is_git_internal, read};
+use crate::commands::import::whole::{self, Made};
 use crate::desk::clock::now;
 use crate::desk::place::Place;
 use crate::term::fault::{Exit, Fault};
@@ -43,39 +41,21 @@ pub(super) async fn take_in(
 ) -> Result<Exit, Fault> {
     let text = whole(Cursor::new(first).chain(rest))?;
     let lines = checked(&text)?;
-    let (id, at) = (name(&lines), now());
+    let (id, at) = (whole::named_by(lines.join("\n").as_bytes()), now());
     let title = match file.file_name().filter(|_| file.as_os_str() != "-") {
         Some(file) => format!("decision objects from {}", one_line(&file.to_string_lossy(), 80)),
         None => "decision objects".to_owned(),
     };
-    let mut tally = Tally::new(&id, at);
-    let root = Record::Entry(MessageTree::new(Message::system(""), at).root_entry());
-    let records = std::iter::once(root).chain(lines.iter().map(|line| taken_in(*line, at)));
-    let kept: Vec<Kept> = records.map(|record| tally.add(&id, record)).collect::<Result<_, _>>()?;
-    let header = Header {
-        id: id.clone(),
-        title,
-        tags: BTreeSet::new(),
-        archived: false,
-        workspace: None,
-        created_at: at,
-        head: tally.head,
-        records: tally.seq,
-        nodes: tally.nodes,
-        digest: Some(tally.digest),
-    };
+    let root = MessageTree::new(Message::system(""), at);
+    let records = lines.iter().map(|line| taken_in(*line, at));
     let store = place.open().await?;
-    let mut rows = kept.into_iter().map(Ok);
     let mut told = Acts::default();
-    match store.restore(Restoring::new(header, &mut rows)).await {
-        Ok(_) => {
+    match whole::make(store.as_ref(), &id, title, at, &root, records).await? {
+        Made::New => {
             tell(&format!("{} taken in, as a session of their own\n", count(lines.len(), "object")));
             told.print(&format!("{id}\n"));
         }
-        Err(ImportError::Store { source }) if matches!(*source, StoreError::SessionExists { .. }) => {
-            tell("the same objects are there already\n");
-        }
-        Err(error) => return Err(error.into()),
+        Made::There => tell("the same objects are there already\n"),
     }
     tell_command("how they stand  ", &place.command(&format!("decisions --status -s {id}")));
     tell_command("what is wrong   ", &place.command(&format!("decisions --check -s {id}")));
@@ -109,13 +89,4 @@ fn checked(text: &str) -> Result<Vec<&str>, Fault> {
         lines.push(line);
     }
     Ok(lines)
-}
-
-/// The name of the session that holds these objects: a UUID of version 8, of the SHA-256 of their lines.
-fn name(lines: &[&str]) -> SessionId {
-    let digest = Digest::of(lines.join("\n").as_bytes());
-    let mut bytes = [0; 16];
-    bytes.iter_mut().zip(digest.as_bytes()).for_each(|(byte, from)| *byte = *from);
-    let id = uuid::Builder::from_custom_bytes(bytes).into_uuid();
-    SessionId::parse(&Uuid::to_string(&id)).expect("a UUID prints as a session id")
 }
